@@ -1,0 +1,29 @@
+//! Incremental content filter: bytes go in by pushes of any size, clean bytes and findings come out.
+//!
+//! This crate knows what is in the bytes. It is *not* a program: no sockets, no files, no clock, no randomness; keys
+//! and pack texts are arguments. An application can embed it with no daemon.
+//!
+//! - [`Pack`] and [`Profile`] are parsed from TOML; [`RuleSet::compile`] turns them into an immutable set that any
+//!   number of streams share by `Arc`.
+//! - [`StreamFilter`] filters one stream. For every way of cutting the input into pushes the released bytes, the
+//!   findings and the report are the same, and after each push it holds only bytes that some continuation could still
+//!   make part of a replaced span.
+#![forbid(unsafe_code)]
+
+pub mod checks;
+mod error;
+pub mod examples;
+mod filter;
+mod finding;
+mod pack;
+pub mod pattern;
+mod profile;
+mod ruleset;
+mod trackers;
+
+pub use error::LoadError;
+pub use filter::{Ended, Scratch, StreamFilter, TokenKey};
+pub use finding::{Action, Collected, Family, Finding, Reason, Report, RuleId, Severity, Sink};
+pub use pack::{MAX_PACK_BYTES, Nearby, Pack, RuleSpec, What};
+pub use profile::Profile;
+pub use ruleset::{RuleInfo, RuleSet};

@@ -1,0 +1,342 @@
+//! Packs: TOML files of rules, turned into typed values by one function.
+//!
+//! A pack is untrusted input: unknown keys, bad patterns, unknown checks and unbounded repeats are refused here, with
+//! the file, the line and the mend. Nothing past this module sees raw TOML.
+//!
+//! ```toml
+//! [pack]
+//! name = "pii"
+//!
+//! [let]                                   # fragments: {{octet}} in a pattern is replaced by (?:…)
+//! octet = '25[0-5]|2[0-4][0-9]|1?[0-9]{1,2}'
+//!
+//! [[rule]]
+//! id = "ipv4"                             # full name: family.id
+//! family = "pii"
+//! title = "IPv4 address"
+//! pattern = '(?:^|[^0-9.])(?P<span>{{octet}}(?:\.{{octet}}){3})(?:[^0-9.]|$)'
+//! severity = "low"
+//! match = ["host 10.1.2.3 up"]
+//! no_match = ["version 1.2.3.4.5"]
+//! ```
+//!
+//! # What a pattern means
+//! Rust regex syntax over bytes: Unicode off unless `(?u:…)` turns it on, `^` and `$` match at lines, `\b` is ASCII.
+//! Written `PRE (?P<span> BODY ) POST`. A span `[s, e)` matches when BODY matches exactly `x[s..e]`, PRE matches some
+//! text that ends at `s`, POST some text that begins at `e`, and all checks hold. Of the spans that match, the one
+//! with the earliest start wins, then the longest; then the search goes on behind it. PRE, BODY and POST are bounded.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::checks::Check;
+use crate::error::LoadError;
+use crate::examples;
+use crate::finding::{Action, Family, Severity};
+
+/// Longest pack file accepted, in bytes: a rule file is written by people; a larger one is an attack or a mistake.
+pub const MAX_PACK_BYTES: usize = 4 << 20;
+
+/// A parsed pack.
+#[derive(Clone, Debug)]
+pub struct Pack {
+    /// The pack's name.
+    pub name: String,
+    /// Its rules, in file order.
+    pub rules: Vec<RuleSpec>,
+}
+
+/// One rule as written.
+#[derive(Clone, Debug)]
+pub struct RuleSpec {
+    /// Full name, `family.id`.
+    pub name: String,
+    /// The family.
+    pub family: Family,
+    /// One line for people.
+    pub title: String,
+    /// What is looked for.
+    pub what: What,
+    /// Tests on the span's bytes; all must hold.
+    pub checks: Vec<Check>,
+    /// Words of which one must stand before the span.
+    pub nearby: Option<Nearby>,
+    /// Words of which none may stand before the span.
+    pub unless: Option<Nearby>,
+    /// How bad a match is.
+    pub severity: Severity,
+    /// Overrides the profile's action for the family.
+    pub action: Option<Action>,
+    /// Which label wins when spans overlap: higher first.
+    pub priority: u32,
+    /// The label of its tokens: capital letters and digits.
+    pub token: String,
+    /// Texts in which the rule must match (see [`crate::examples`] for the notation).
+    pub matches: Vec<String>,
+    /// Texts in which it must not.
+    pub no_matches: Vec<String>,
+    /// Where the rule stands: `file:line`.
+    pub origin: String,
+}
+
+/// The ways in which a rule can say what it looks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// A bounded pattern.
+    Pattern(String),
+    /// Everything from BEGIN on, for as long as whole INSIDE units follow, up to END if it comes. `pattern` is BEGIN.
+    Region {
+        /// PRE and BEGIN, bounded; the region starts where its `span` starts.
+        begin: String,
+        /// One unit of the inside, bounded.
+        inside: String,
+        /// What closes it, bounded.
+        end: String,
+    },
+    /// A built-in tracker (`comment-elision`, `structure`, `hidden-text` …), with its own options.
+    Tracker {
+        /// The tracker's name.
+        name: String,
+        /// Free-form options, read by the tracker.
+        options: toml::Table,
+    },
+}
+
+/// Words near a span.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nearby {
+    /// The words, compared without regard to ASCII case.
+    pub words: Vec<String>,
+    /// How many bytes before the span are looked at.
+    pub within: usize,
+}
+
+impl Nearby {
+    /// Bound on `within`: the filter keeps this much released text per stream to look back at.
+    pub const MAX_WITHIN: usize = 256;
+}
+
+impl Pack {
+    /// Parses a pack. `origin` is the file name that errors show.
+    pub fn parse(text: &str, origin: &str) -> Result<Pack, LoadError> {
+        if text.len() > MAX_PACK_BYTES {
+            return Err(LoadError::new(
+                origin,
+                1,
+                format!("the pack is {} bytes, more than {MAX_PACK_BYTES}", text.len()),
+                "split it into several packs",
+            ));
+        }
+        let raw: RawPack = toml::from_str(text).map_err(|e| LoadError::from_toml(origin, text, &e))?;
+        let mut rules = Vec::with_capacity(raw.rule.len());
+        for rule in raw.rule {
+            rules.push(rule.into_spec(&raw.fragments, text, origin)?);
+        }
+        let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+        for r in &rules {
+            if let Some(first) = seen.insert(&r.name, &r.origin) {
+                return Err(LoadError::at(
+                    &r.origin,
+                    format!("rule `{}` is defined twice (first at {first})", r.name),
+                    "rename one of them",
+                ));
+            }
+        }
+        Ok(Pack { name: raw.pack.name, rules })
+    }
+
+    /// The packs that are built in, by name: `pii`, `secret`, `elision`, `truncation`, `injection`.
+    pub fn builtin_sources() -> [(&'static str, &'static str); 5] {
+        [
+            ("pii", include_str!("../../packs/pii.toml")),
+            ("secret", include_str!("../../packs/secret.toml")),
+            ("elision", include_str!("../../packs/elision.toml")),
+            ("truncation", include_str!("../../packs/truncation.toml")),
+            ("injection", include_str!("../../packs/injection.toml")),
+        ]
+    }
+
+    /// A built-in pack.
+    pub fn builtin(name: &str) -> Option<Result<Pack, LoadError>> {
+        Self::builtin_sources()
+            .into_iter()
+            .find(|(n, _)| *n == name)
+            .map(|(n, text)| Pack::parse(text, &format!("packs/{n}.toml")))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPack {
+    pack: RawHeader,
+    #[serde(default, rename = "let")]
+    fragments: BTreeMap<String, String>,
+    #[serde(default)]
+    rule: Vec<RawRule>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawHeader {
+    name: String,
+    #[serde(default)]
+    #[allow(dead_code)] // for people
+    title: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRule {
+    id: Spanned<String>,
+    family: Family,
+    title: String,
+    #[serde(default)]
+    pattern: Option<Spanned<String>>,
+    #[serde(default)]
+    region: Option<RawRegion>,
+    #[serde(default)]
+    tracker: Option<String>,
+    #[serde(default)]
+    options: toml::Table,
+    #[serde(default)]
+    checks: Vec<String>,
+    #[serde(default)]
+    nearby: Option<RawNearby>,
+    #[serde(default)]
+    unless: Option<RawNearby>,
+    severity: Severity,
+    #[serde(default)]
+    action: Option<Action>,
+    #[serde(default)]
+    priority: Option<u32>,
+    #[serde(default)]
+    token: Option<String>,
+    #[serde(default, rename = "match")]
+    matches: Vec<String>,
+    #[serde(default, rename = "no_match")]
+    no_matches: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRegion {
+    begin: String,
+    inside: String,
+    end: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawNearby {
+    words: Vec<String>,
+    within: usize,
+}
+
+impl RawRule {
+    fn into_spec(self, lets: &BTreeMap<String, String>, text: &str, origin: &str) -> Result<RuleSpec, LoadError> {
+        let line = line_of(text, self.id.span().start);
+        let place = format!("{origin}:{line}");
+        let fail = |what: String, mend: &str| LoadError::at(&place, what, mend);
+        let id = self.id.into_inner();
+        if id.is_empty() || !id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
+            return Err(fail(format!("rule id `{id}` is not kebab case"), "use small letters, digits and dashes"));
+        }
+        let what = match (self.pattern, self.region, self.tracker) {
+            (Some(p), None, None) => What::Pattern(expand(p.get_ref(), lets, &place)?),
+            (None, Some(r), None) => What::Region {
+                begin: expand(&r.begin, lets, &place)?,
+                inside: expand(&r.inside, lets, &place)?,
+                end: expand(&r.end, lets, &place)?,
+            },
+            (None, None, Some(name)) => What::Tracker { name, options: self.options },
+            _ => {
+                return Err(fail(
+                    format!("rule `{id}` must have exactly one of `pattern`, `region` and `tracker`"),
+                    "keep one of them",
+                ));
+            }
+        };
+        let mut checks = Vec::new();
+        for c in &self.checks {
+            checks.push(Check::parse(c).map_err(|e| fail(format!("rule `{id}`: {e}"), "see docs of `checks`"))?);
+        }
+        for m in self.matches.iter().chain(&self.no_matches) {
+            examples::expand(m).map_err(|e| fail(format!("rule `{id}`: example: {e}"), "see docs of `examples`"))?;
+        }
+        let token = self.token.unwrap_or_else(|| id.replace('-', "").to_ascii_uppercase());
+        if token.is_empty() || token.len() > 24 || !token.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
+        {
+            return Err(fail(
+                format!("rule `{id}`: token label `{token}` must be 1 to 24 capital letters or digits"),
+                "set `token = \"…\"`",
+            ));
+        }
+        Ok(RuleSpec {
+            name: format!("{}.{id}", self.family),
+            family: self.family,
+            title: self.title,
+            what,
+            checks,
+            nearby: self.nearby.map(|n| n.into_nearby(&id, &place)).transpose()?,
+            unless: self.unless.map(|n| n.into_nearby(&id, &place)).transpose()?,
+            severity: self.severity,
+            action: self.action,
+            priority: self.priority.unwrap_or(self.severity as u32 * 10),
+            token,
+            matches: self.matches,
+            no_matches: self.no_matches,
+            origin: place,
+        })
+    }
+}
+
+impl RawNearby {
+    fn into_nearby(self, id: &str, place: &str) -> Result<Nearby, LoadError> {
+        if self.within == 0 || self.within > Nearby::MAX_WITHIN || self.words.iter().any(String::is_empty) {
+            return Err(LoadError::at(
+                place,
+                format!("rule `{id}`: nearby words need a distance of 1 to {} bytes and no empty word", Nearby::MAX_WITHIN),
+                "set `within`",
+            ));
+        }
+        Ok(Nearby { words: self.words, within: self.within })
+    }
+}
+
+/// Replaces `{{name}}` by the fragment, in a group of its own. Fragments may use fragments, eight deep.
+fn expand(pattern: &str, lets: &BTreeMap<String, String>, place: &str) -> Result<String, LoadError> {
+    let mut text = pattern.to_owned();
+    for _ in 0..8 {
+        let Some(open) = text.find("{{") else { return Ok(text) };
+        let mut out = String::with_capacity(text.len() * 2);
+        let mut rest = text.as_str();
+        let mut at = Some(open);
+        while let Some(open) = at {
+            let Some(close) = rest[open..].find("}}") else {
+                return Err(LoadError::at(place, "`{{` without `}}` in a pattern".into(), "close the fragment name"));
+            };
+            let name = &rest[open + 2..open + close];
+            let Some(body) = lets.get(name) else {
+                return Err(LoadError::at(place, format!("no fragment `{name}` in [let]"), "define it there"));
+            };
+            out.push_str(&rest[..open]);
+            out.push_str("(?:");
+            out.push_str(body);
+            out.push(')');
+            rest = &rest[open + close + 2..];
+            at = rest.find("{{");
+            if out.len() > MAX_PACK_BYTES {
+                return Err(LoadError::at(place, "fragments expand to more than 4 MiB".into(), "use fewer of them"));
+            }
+        }
+        out.push_str(rest);
+        text = out;
+    }
+    Err(LoadError::at(place, "fragments refer to each other more than eight deep".into(), "flatten them"))
+}
+
+pub(crate) fn line_of(text: &str, at: usize) -> usize {
+    1 + text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count()
+}

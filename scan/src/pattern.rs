@@ -1,0 +1,100 @@
+//! From a pattern's text to its three parts, with their bounds.
+//!
+//! Every automaton of a rule is built from these parts: nothing else looks at pattern text. The attacker here is the
+//! author of a rule file: an unbounded or exploding pattern is refused, with the reason.
+
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Hir, HirKind};
+
+/// Longest span, in bytes. 8 KiB holds a three-part JWT with a large claim set; what is longer is a region.
+pub const MAX_SPAN: usize = 8192;
+/// Longest context before (PRE) and behind (POST) a span, in bytes. More would let a rule that only looks make every
+/// stream keep more released text than a stream may cost while idle.
+pub const MAX_CONTEXT: usize = 512;
+
+/// PRE, BODY and POST of a pattern.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// What must stand before the span.
+    pub pre: Hir,
+    /// The span itself.
+    pub body: Hir,
+    /// What must stand behind the span.
+    pub post: Hir,
+}
+
+/// Parses a pattern into HIR: bytes, ASCII classes, `^`/`$` at lines.
+pub fn parse(pattern: &str) -> Result<Hir, String> {
+    ParserBuilder::new()
+        .utf8(false)
+        .unicode(false)
+        .multi_line(true)
+        .nest_limit(64)
+        .build()
+        .parse(pattern)
+        .map_err(|e| e.to_string().lines().last().unwrap_or("bad pattern").trim().to_owned())
+}
+
+impl Parts {
+    /// Splits a pattern at its `span` group and checks the bounds.
+    pub fn of(pattern: &str) -> Result<Parts, String> {
+        let parts = Self::split(&parse(pattern)?)?;
+        bounded(&parts.pre, "what stands before the span", MAX_CONTEXT)?;
+        bounded(&parts.body, "the span", MAX_SPAN)?;
+        bounded(&parts.post, "what stands behind the span", MAX_CONTEXT)?;
+        if parts.body.properties().minimum_len().unwrap_or(0) == 0 {
+            return Err("the span can be empty; it must match at least one byte".into());
+        }
+        Ok(parts)
+    }
+
+    fn split(hir: &Hir) -> Result<Parts, String> {
+        let items: Vec<Hir> = match hir.kind() {
+            HirKind::Concat(items) => items.clone(),
+            _ => vec![hir.clone()],
+        };
+        match items.iter().position(is_span) {
+            Some(i) => {
+                let HirKind::Capture(c) = items[i].kind() else { unreachable!("is_span looked") };
+                Ok(Parts {
+                    pre: Hir::concat(items[..i].to_vec()),
+                    body: (*c.sub).clone(),
+                    post: Hir::concat(items[i + 1..].to_vec()),
+                })
+            }
+            None if has_span(hir) => {
+                Err("the group `span` must stand at the top level, outside alternations and repeats".into())
+            }
+            None => Ok(Parts { pre: Hir::empty(), body: hir.clone(), post: Hir::empty() }),
+        }
+    }
+}
+
+fn is_span(h: &Hir) -> bool {
+    matches!(h.kind(), HirKind::Capture(c) if c.name.as_deref() == Some("span"))
+}
+
+fn has_span(h: &Hir) -> bool {
+    if is_span(h) {
+        return true;
+    }
+    match h.kind() {
+        HirKind::Capture(c) => has_span(&c.sub),
+        HirKind::Repetition(r) => has_span(&r.sub),
+        HirKind::Concat(v) | HirKind::Alternation(v) => v.iter().any(has_span),
+        _ => false,
+    }
+}
+
+/// Refuses what has no bound, or a bound beyond `most`.
+pub fn bounded(h: &Hir, what: &str, most: usize) -> Result<(), String> {
+    match h.properties().maximum_len() {
+        Some(n) if n <= most => Ok(()),
+        Some(n) => Err(format!("{what} can be {n} bytes long, more than {most}: shorten its repeats")),
+        None if h.properties().minimum_len().is_none() => Err(format!("{what} can never match")),
+        None => Err(format!(
+            "{what} has no longest match, so a stream could be held for ever: give `*`, `+` and `{{n,}}` an upper \
+             bound, as in `{{1,64}}`, or make the rule a region"
+        )),
+    }
+}
