@@ -5,6 +5,7 @@
 
 mod entropy;
 mod number;
+mod token;
 
 use std::fmt;
 
@@ -20,6 +21,12 @@ pub struct Check {
 const REGISTRY: &[(&str, bool, fn(&[u8], f64) -> bool)] = &[
     ("luhn", false, |b, _| number::luhn(b)),
     ("entropy", true, entropy::at_least),
+    ("crc32-base62", false, |b, _| token::crc32_base62(b)),
+    ("jwt-header", false, |b, _| token::jwt_header(b)),
+    ("not-placeholder", false, |b, _| token::not_placeholder(b)),
+    ("token-like", false, |b, _| token::token_like(b)),
+    ("letters-and-digits", false, |b, _| token::letters_and_digits(b)),
+    ("basic-credentials", false, |b, _| token::basic_credentials(b)),
 ];
 
 impl Check {

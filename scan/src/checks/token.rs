@@ -1,0 +1,289 @@
+//! Checks of credentials: built-in checksums, decodable headers, and the difference between a token and a placeholder.
+//!
+//! Nothing here says that a credential is live; that takes a question to its vendor. The checks only keep out texts that
+//! a credential of the kind cannot be. They read the span once or twice, allocate nothing and cannot fail: the attacker
+//! chooses every byte of the span.
+
+/// The digits of GitHub's base 62, in value order.
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// Length of the check in the formats with a CRC-32 in base 62: 62^6 is the first power above 2^32.
+const CRC_CHARS: usize = 6;
+
+/// The last six characters are the CRC-32 of what stands between them and the first `_`, in base 62.
+/// GitHub's token format of 2021 ("Behind GitHub's new authentication token formats"); npm's automation tokens use it too.
+pub(super) fn crc32_base62(span: &[u8]) -> bool {
+    let Some(cut) = span.iter().position(|b| *b == b'_') else { return false };
+    let rest = &span[cut + 1..];
+    let Some(at) = rest.len().checked_sub(CRC_CHARS).filter(|at| *at > 0) else { return false };
+    let (body, check) = rest.split_at(at);
+    let mut value: u64 = 0;
+    for c in check {
+        let Some(digit) = BASE62.iter().position(|d| d == c) else { return false };
+        value = value * 62 + digit as u64; // at most 62^6 - 1, far below 2^64
+    }
+    value == u64::from(crc32(body))
+}
+
+/// CRC-32 as in IEEE 802.3 (reflected, polynomial 0x04C11DB7). Spans are short; a table would not pay.
+fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = !0u32;
+    for b in bytes {
+        crc ^= u32::from(*b);
+        for _ in 0..8 {
+            crc = (crc >> 1) ^ (0xedb8_8320 & 0u32.wrapping_sub(crc & 1));
+        }
+    }
+    !crc
+}
+
+/// What stands before the first `.` is the base64url of a JSON object that has an `alg` member (RFC 7515 §4.1.1) or, in
+/// an encrypted token, an `enc` one (RFC 7516 §4.1.2). Only the look of it is tested: `{`, then `"alg"` and a colon.
+pub(super) fn jwt_header(span: &[u8]) -> bool {
+    const NAMES: [&[u8; 5]; 2] = [b"\"alg\"", b"\"enc\""];
+    let header = span.split(|b| *b == b'.').next().unwrap_or_default();
+    let mut window = [0u8; 5];
+    let mut seen = 0usize;
+    let (mut named, mut keyed) = (false, false);
+    let complete = decode(header, |b| {
+        if seen == 0 && b != b'{' {
+            return false;
+        }
+        seen += 1;
+        if b.is_ascii_whitespace() {
+            return true;
+        }
+        keyed |= named && b == b':';
+        window.rotate_left(1);
+        window[4] = b;
+        named = NAMES.contains(&&window);
+        true
+    });
+    complete && keyed
+}
+
+/// Feeds the bytes of base64 or base64url text to `take` until it says no. Whether all were taken.
+fn decode(text: &[u8], mut take: impl FnMut(u8) -> bool) -> bool {
+    let (mut bits, mut have) = (0u32, 0u32);
+    for c in text {
+        let v = match c {
+            b'A'..=b'Z' => c - b'A',
+            b'a'..=b'z' => c - b'a' + 26,
+            b'0'..=b'9' => c - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            b'=' => break,
+            _ => return false,
+        };
+        bits = (bits << 6) | u32::from(v);
+        have += 6;
+        if have >= 8 {
+            have -= 8;
+            if !take((bits >> have) as u8) {
+                return false;
+            }
+            bits &= (1 << have) - 1;
+        }
+    }
+    true
+}
+
+/// Words that people write where a credential goes. Compared without regard to case. Each is at least four letters long,
+/// so that a random token of 40 letters holds one of them with a probability below 10^-3.
+const PLACEHOLDER_WORDS: &[&[u8]] = &[
+    b"example",
+    b"sample",
+    b"placeholder",
+    b"changeme",
+    b"change-me",
+    b"change_me",
+    b"replaceme",
+    b"replace-",
+    b"replace_",
+    b"redacted",
+    b"yourtoken",
+    b"yourkey",
+    b"yoursecret",
+    b"yourpass",
+    b"yourapi",
+    b"your-",
+    b"your_",
+    b"dummy",
+    b"insert-",
+    b"insert_",
+    b"todo",
+    b"fixme",
+    b"foobar",
+    b"notreal",
+    b"not-real",
+    b"deadbeef",
+    b"asdfasdf",
+    b"qwerty",
+    b"lorem",
+    b"secret_key",
+    b"secret-key",
+    b"password",
+    b"access_token",
+    b"access-token",
+    b"api_key",
+    b"api-key",
+    b"process.env",
+];
+
+/// The longest rising run (`abcdef`, `123456`, `1234567890`) that a token may hold. Seven or more in a row come up once
+/// in 10^9 random places; people who make a token up type them first.
+const LONGEST_RUN: usize = 6;
+
+/// Not a stand-in for a credential: no such word, no template mark, no typed sequence, not one character over and over.
+pub(super) fn not_placeholder(span: &[u8]) -> bool {
+    if span.len() < 4 || PLACEHOLDER_WORDS.iter().any(|w| contains(span, w)) {
+        return false;
+    }
+    if span.iter().any(|b| matches!(b, b'<' | b'>' | b'{' | b'}' | b'*')) || span.windows(3).any(|w| w == b"...") {
+        return false;
+    }
+    !typed_sequence(span) && !monotonous(span)
+}
+
+fn contains(span: &[u8], word: &[u8]) -> bool {
+    span.windows(word.len()).any(|w| w.eq_ignore_ascii_case(word))
+}
+
+/// A rising run longer than [`LONGEST_RUN`]; `0` may follow `9`.
+fn typed_sequence(span: &[u8]) -> bool {
+    let mut run = 1;
+    for pair in span.windows(2) {
+        let (a, b) = (pair[0].to_ascii_lowercase(), pair[1].to_ascii_lowercase());
+        let next = b.is_ascii_alphanumeric() && (b == a.wrapping_add(1) || (a, b) == (b'9', b'0'));
+        run = if next { run + 1 } else { 1 };
+        if run > LONGEST_RUN {
+            return true;
+        }
+    }
+    false
+}
+
+/// One character fills more than half of the span, or eight places in a row.
+fn monotonous(span: &[u8]) -> bool {
+    let mut counts = [0u32; 256];
+    let mut run = 1;
+    for (i, b) in span.iter().enumerate() {
+        counts[usize::from(b.to_ascii_lowercase())] += 1;
+        run = if i > 0 && span[i - 1].eq_ignore_ascii_case(b) { run + 1 } else { 1 };
+        if run >= 8 {
+            return true;
+        }
+    }
+    counts.iter().any(|c| *c as usize * 2 > span.len())
+}
+
+/// Looks like the random value of a key rather than like a name, a version, a path or a date: some stretch without
+/// punctuation has at least eight characters, two digits among letters, and changes between the two at least three times;
+/// or the whole is a UUID. For values that only a keyword gives away.
+pub(super) fn token_like(span: &[u8]) -> bool {
+    if !not_placeholder(span) {
+        return false;
+    }
+    let uuid = span.len() == 36
+        && span
+            .iter()
+            .enumerate()
+            .all(|(i, b)| if matches!(i, 8 | 13 | 18 | 23) { *b == b'-' } else { b.is_ascii_alphanumeric() });
+    uuid || span.split(|b| !b.is_ascii_alphanumeric()).any(|piece| {
+        let digits = piece.iter().filter(|b| b.is_ascii_digit()).count();
+        let changes = piece.windows(2).filter(|w| w[0].is_ascii_digit() != w[1].is_ascii_digit()).count();
+        piece.len() >= 8 && digits >= 2 && digits < piece.len() && changes >= 3
+    })
+}
+
+/// Holds at least one digit and one letter: for prefixes that also begin ordinary words (`sk-`, `key-`).
+pub(super) fn letters_and_digits(span: &[u8]) -> bool {
+    span.iter().any(u8::is_ascii_digit) && span.iter().any(u8::is_ascii_alphabetic)
+}
+
+/// The base64 text of `user:password`: decodes to visible ASCII with a colon that is neither first nor last (RFC 7617 §2).
+pub(super) fn basic_credentials(span: &[u8]) -> bool {
+    let (mut n, mut colon, mut last) = (0usize, false, 0u8);
+    let all = decode(span, |b| {
+        if !(0x20..0x7f).contains(&b) {
+            return false;
+        }
+        colon |= b == b':' && n > 0;
+        n += 1;
+        last = b;
+        true
+    });
+    all && colon && last != b':'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples::expand;
+
+    #[test]
+    fn crc_of_the_standard_check_string() {
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+    }
+
+    #[test]
+    fn github_crc() {
+        let body = expand("{alnum*30}").unwrap_or_default();
+        let mut crc = u64::from(crc32(body.as_bytes()));
+        let mut check = [b'0'; CRC_CHARS];
+        for c in check.iter_mut().rev() {
+            *c = BASE62[(crc % 62) as usize];
+            crc /= 62;
+        }
+        let check = String::from_utf8_lossy(&check).into_owned();
+        assert!(crc32_base62(format!("ghp_{body}{check}").as_bytes()));
+        assert!(!crc32_base62(format!("ghp_{body}{check}0").as_bytes()));
+        assert!(!crc32_base62(b"ghp_") && !crc32_base62(b"") && !crc32_base62(b"_12345"));
+    }
+
+    #[test]
+    fn jwt_headers() {
+        // {"alg":"none"} · {"typ":"JWT","enc" : 1} · {"kid":"alg"} · not an object
+        assert!(jwt_header(b"eyJhbGciOiJub25lIn0.e30."));
+        assert!(jwt_header(b"eyJ0eXAiOiJKV1QiLCJlbmMiIDogMX0.e30.x"));
+        assert!(!jwt_header(b"eyJraWQiOiJhbGcifQ.e30.x"));
+        assert!(!jwt_header(b"W10.e30.x") && !jwt_header(b"") && !jwt_header(b"\xff.."));
+    }
+
+    #[test]
+    fn placeholders() {
+        for p in [
+            "ghp_xxxxxxxxxxxxxxxxxxxx",
+            "AKIAIOSFODNN7EXAMPLE",
+            "abcdefghijkl",
+            "x1234567890",
+            "your_key_9f8",
+            "aaaa",
+            "",
+            "<k>",
+        ] {
+            assert!(!not_placeholder(p.as_bytes()), "{p}");
+        }
+        for p in ["9f3kd0al2mxz", "a1b2c3d4e5f6g7h8", "MIIEvQIBADANBgkqhkiG9w0"] {
+            assert!(not_placeholder(p.as_bytes()), "{p}");
+        }
+    }
+
+    #[test]
+    fn tokens_and_names() {
+        for t in ["9f4b2d7e1a3c8056", "x7PX0fac8a2GW2fgnNqdtqIwMQ", "5f0a9c1e-2b4d-4a6f-8c10-1d2e3f4a5b6c"] {
+            assert!(token_like(t.as_bytes()), "{t}");
+        }
+        for t in
+            ["app.kubernetes.io/v1beta1", "2024-01-02T10", "oauth2/token/v1", "getAccessTokenFromEnv", "1700000000"]
+        {
+            assert!(!token_like(t.as_bytes()), "{t}");
+        }
+    }
+
+    #[test]
+    fn basic() {
+        assert!(basic_credentials(b"YWxhZGRpbjpvcGVu")); // aladdin:open
+        assert!(!basic_credentials(b"YWxhZGRpbg==") && !basic_credentials(b"/////w==") && !basic_credentials(b""));
+    }
+}
