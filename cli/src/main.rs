@@ -1,2 +1,37 @@
-//! (to be written)
-fn main() {}
+//! `forebay`: commands for people, scripts and agents' settings.
+//!
+//! This is the shell around [`forebay_scan`]: it reads files and standard input, prints, and ends with a code that
+//! says what happened. It is *not* a second engine: it knows no rule and judges no byte. What it prints about a finding
+//! is where and what kind, never the text that was found; excerpts are masked before they are formatted.
+//!
+//! The attacker here is whoever wrote the input: bytes from it reach a terminal only through [`mask`], which stars out
+//! values and shows control characters as escapes.
+#![forbid(unsafe_code)]
+
+mod args;
+mod exit;
+mod filter;
+mod load;
+mod rules;
+mod scan;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+
+/// Small allocations of many streams: the same allocator as the daemon's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    args.color.apply();
+    let done = match args.command {
+        Command::Filter(a) => filter::run(&a),
+        Command::Scan(a) => scan::run(&a),
+        Command::Rules(a) => rules::run(&a),
+    };
+    exit::finish(done)
+}

@@ -1,0 +1,219 @@
+//! The command line as typed values. Nothing else sees raw arguments.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use forebay_scan::Family;
+
+use crate::exit::TABLE;
+
+/// Filters what agents read and write: personal data, secrets, elisions, truncation and injected orders.
+#[derive(Debug, Parser)]
+#[command(name = "forebay", version, after_help = TABLE, max_term_width = 110)]
+pub(crate) struct Args {
+    /// When to use colour. `auto` follows the terminal and NO_COLOR.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Color,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Filter standard input to standard output as it streams.
+    Filter(FilterArgs),
+    /// Look for findings in files and folders, or in lines of JSON.
+    Scan(ScanArgs),
+    /// Show, test and explain rules.
+    Rules(RulesArgs),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    /// Makes the choice hold for all output of the process.
+    pub(crate) fn apply(self) {
+        match self {
+            Color::Auto => {}
+            Color::Always => anstream::ColorChoice::Always.write_global(),
+            Color::Never => anstream::ColorChoice::Never.write_global(),
+        }
+    }
+}
+
+/// Which rules, and what they do.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct ProfileArg {
+    /// A built-in profile (tool-output, model-output, tool-input, prompt) or a TOML file.
+    #[arg(long, default_value = "tool-output", value_name = "NAME|FILE")]
+    pub(crate) profile: String,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  some-tool | forebay filter                    what the tool said, without secrets
+  forebay filter --findings json < log.txt      findings as JSON lines on standard error
+  forebay filter --chunk random:7 --stats < f   in random pieces, with the hold and the time of each")]
+pub(crate) struct FilterArgs {
+    #[command(flatten)]
+    pub(crate) profile: ProfileArg,
+    /// Cut the input into pushes of N bytes, or of random sizes from a seed. Default: as it arrives.
+    #[arg(long, value_name = "N|random:SEED")]
+    pub(crate) chunk: Option<Chunk>,
+    /// Write each finding as one JSON line to standard error, as soon as it is certain.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) findings: Option<FindingsFormat>,
+    /// At the end, write whether the content was whole as one JSON line to standard error.
+    #[arg(long)]
+    pub(crate) report: bool,
+    /// Last, write one JSON line of measurements to standard error.
+    #[arg(long)]
+    pub(crate) stats: bool,
+    /// File with the 32 secret bytes that tokens are keyed with; made when it is not there.
+    /// Default: forebay/token.key in your state folder ($XDG_STATE_HOME or ~/.local/state).
+    #[arg(long, value_name = "FILE", env = "FOREBAY_KEY_FILE")]
+    pub(crate) key_file: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FindingsFormat {
+    /// `{"rule","family","start","end","severity","action"}`, offsets in bytes of the input.
+    Json,
+}
+
+/// How `--chunk` cuts the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chunk {
+    /// Pushes of this many bytes.
+    Fixed(NonZeroUsize),
+    /// Pushes of random sizes, always the same ones for a seed.
+    Random(u64),
+}
+
+impl Chunk {
+    /// Largest fixed size, in bytes: the push is buffered whole before it is made.
+    pub(crate) const MAX: usize = 64 << 20;
+}
+
+impl FromStr for Chunk {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        if let Some(seed) = s.strip_prefix("random:") {
+            return seed
+                .parse()
+                .map(Chunk::Random)
+                .map_err(|_| format!("`{seed}` is not a seed; give a whole number, as in `random:7`"));
+        }
+        match s.parse::<NonZeroUsize>() {
+            Ok(n) if n.get() <= Self::MAX => Ok(Chunk::Fixed(n)),
+            _ => Err(format!("give a number of bytes from 1 to {}, or `random:SEED`", Self::MAX)),
+        }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  forebay scan --jsonl < lines.jsonl > found.jsonl   {\"id\",\"text\"} in, {\"id\",\"findings\",\"report\"} out")]
+pub(crate) struct ScanArgs {
+    #[command(flatten)]
+    pub(crate) profile: ProfileArg,
+    /// Read {"id","text"} lines from standard input and write one line of findings for each, in order.
+    #[arg(long)]
+    pub(crate) jsonl: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RulesArgs {
+    #[command(subcommand)]
+    pub(crate) command: RulesCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RulesCommand {
+    /// List the rules of a profile.
+    #[command(after_help = "Example:\n  forebay rules list --family secret")]
+    List(RulesListArgs),
+    /// Run the examples of packs: each `match` must be found, each `no_match` must not.
+    #[command(after_help = "\
+Examples:
+  forebay rules test                 the built-in packs
+  forebay rules test my-pack.toml    a pack of your own")]
+    Test(RulesTestArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RulesListArgs {
+    #[command(flatten)]
+    pub(crate) profile: ProfileArg,
+    /// Only this family: pii, secret, elision, truncation or injection.
+    #[arg(long, value_parser = family)]
+    pub(crate) family: Option<Family>,
+    /// How to print.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextOrJson,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RulesTestArgs {
+    /// Pack files; the built-in packs if none is given.
+    #[arg(value_name = "PACK.toml")]
+    pub(crate) packs: Vec<PathBuf>,
+    /// Only rules whose full name contains this.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Option<String>,
+    /// How to print.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextOrJson,
+}
+
+/// For commands that print data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TextOrJson {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+fn family(s: &str) -> Result<Family, String> {
+    let all = Family::ALL.map(Family::as_str).join(", ");
+    Family::ALL
+        .into_iter()
+        .find(|f| f.as_str() == s)
+        .ok_or_else(|| format!("there is no family `{s}`; use one of {all}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn chunks() {
+        assert_eq!("random:7".parse(), Ok(Chunk::Random(7)));
+        assert!(matches!("4".parse(), Ok(Chunk::Fixed(n)) if n.get() == 4));
+        for bad in ["0", "-1", "random:", "random:x", "99999999999", "x"] {
+            assert!(bad.parse::<Chunk>().is_err(), "{bad}");
+        }
+    }
+}

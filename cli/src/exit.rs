@@ -1,0 +1,61 @@
+//! How a command ends: one code per outcome, the same in every command, and the error line.
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+/// What a command that ran has to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Done; nothing found where finding is the question.
+    Clean,
+    /// `scan` found something, or `rules test` has wrong examples.
+    Findings,
+    /// `filter`: a rule with action `block` ended the stream.
+    Blocked,
+}
+
+/// The table that `--help`, the man page and the README show.
+pub(crate) const TABLE: &str = "\
+Exit codes:
+  0    done; `scan`: nothing found
+  1    `scan`: something found; `rules test`: an example is wrong
+  2    error: bad arguments, input, rules or configuration
+  3    `filter`: the stream was blocked by a rule
+  4    the daemon cannot be reached, or it ended the connection
+  141  whoever read the output closed it early";
+
+/// The daemon is not there or hung up: exit code 4.
+#[derive(Debug)]
+#[allow(dead_code)] // Constructed by the socket commands.
+pub(crate) struct Unreachable(pub(crate) String);
+
+impl fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unreachable {}
+
+/// Turns a command's result into the process's exit code, with one line on standard error if it failed.
+pub(crate) fn finish(done: anyhow::Result<Outcome>) -> ExitCode {
+    let code = match done {
+        Ok(Outcome::Clean) => 0,
+        Ok(Outcome::Findings) => 1,
+        Ok(Outcome::Blocked) => 3,
+        // A reader that has seen enough (`| head`) is no error worth a message; the code is the shell's for SIGPIPE.
+        Err(e) if is_broken_pipe(&e) => 141,
+        Err(e) => {
+            anstream::eprintln!("{}error:{} {e:#}", ERROR.render(), ERROR.render_reset());
+            if e.downcast_ref::<Unreachable>().is_some() { 4 } else { 2 }
+        }
+    };
+    ExitCode::from(code)
+}
+
+const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+
+fn is_broken_pipe(e: &anyhow::Error) -> bool {
+    e.chain().any(|c| c.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe))
+}

@@ -1,0 +1,142 @@
+//! Profiles, packs and keys from disk. The engine reads no files; this module does it, with bounds.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow, bail};
+use forebay_scan::{MAX_PACK_BYTES, Pack, Profile, RuleSet, TokenKey};
+
+/// A profile with the packs that it names.
+pub(crate) struct Loaded {
+    pub(crate) profile: Profile,
+    pub(crate) packs: Vec<Pack>,
+}
+
+impl Loaded {
+    /// Loads a built-in profile by name, or a profile file with its packs.
+    pub(crate) fn profile(name: &str) -> anyhow::Result<Loaded> {
+        let looks_like_file = name.ends_with(".toml") || name.contains('/');
+        let profile = match Profile::builtin(name) {
+            Some(p) if !looks_like_file => p,
+            _ if looks_like_file || Path::new(name).is_file() => Profile::parse(&text(Path::new(name))?, name)?,
+            _ => bail!(
+                "there is no built-in profile `{name}`; use one of {}, or the path of a TOML file",
+                Profile::BUILTIN.join(", ")
+            ),
+        };
+        let mut packs = Vec::new();
+        for name in &profile.packs {
+            packs.push(Pack::builtin(name).ok_or_else(|| {
+                let names = Pack::builtin_sources().map(|(n, _)| n).join(", ");
+                anyhow!(
+                    "{}: there is no built-in pack `{name}`; use one of {names}, or name a file in `pack_files`",
+                    profile.origin
+                )
+            })??);
+        }
+        let folder = Path::new(name).parent().map(Path::to_path_buf).unwrap_or_default();
+        for file in &profile.pack_files {
+            packs.push(pack_file(&resolve(&folder, file)).with_context(|| format!("{}: pack_files", profile.origin))?);
+        }
+        Ok(Loaded { profile, packs })
+    }
+
+    /// Compiles it.
+    pub(crate) fn compile(&self) -> anyhow::Result<Arc<RuleSet>> {
+        Ok(RuleSet::compile(&self.packs, &self.profile)?)
+    }
+}
+
+/// Every built-in pack.
+pub(crate) fn builtin_packs() -> anyhow::Result<Vec<Pack>> {
+    Pack::builtin_sources().iter().map(|(n, t)| Ok(Pack::parse(t, &format!("packs/{n}.toml"))?)).collect()
+}
+
+/// A pack file.
+pub(crate) fn pack_file(path: &Path) -> anyhow::Result<Pack> {
+    Ok(Pack::parse(&text(path)?, &path.display().to_string())?)
+}
+
+/// Paths in a profile are meant from the profile's folder.
+fn resolve(folder: &Path, file: &str) -> PathBuf {
+    folder.join(file)
+}
+
+/// Reads a text file that must not be larger than a pack may be.
+fn text(path: &Path) -> anyhow::Result<String> {
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let mut out = String::new();
+    file.take(MAX_PACK_BYTES as u64 + 1)
+        .read_to_string(&mut out)
+        .with_context(|| format!("cannot read {} as UTF-8 text", path.display()))?;
+    if out.len() > MAX_PACK_BYTES {
+        bail!("{} is larger than {MAX_PACK_BYTES} bytes; split it into several packs", path.display());
+    }
+    Ok(out)
+}
+
+/// The key of this run's tokens: from the file named, else from the user's own, so that the same value gives the same
+/// token in the next run too. Both are made on first use. Without a place to keep one (no home, read-only disk) the key
+/// is new each run; tokens stay safe then, and only lose their memory.
+pub(crate) fn token_key(file: Option<&Path>) -> anyhow::Result<TokenKey> {
+    match (file, own_key_path()) {
+        (Some(path), _) => kept_key(path),
+        (None, Some(path)) => match kept_key(&path) {
+            Ok(key) => Ok(key),
+            Err(_) => Ok(TokenKey::new(random()?)),
+        },
+        (None, None) => Ok(TokenKey::new(random()?)),
+    }
+}
+
+fn own_key_path() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
+    let folder = state.join("forebay");
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
+    Some(folder.join("token.key"))
+}
+
+fn kept_key(path: &Path) -> anyhow::Result<TokenKey> {
+    if let Some(key) = read_key(path)? {
+        return Ok(key);
+    }
+    // Written beside and linked into place, so that another run never sees half a key.
+    let fresh = random()?;
+    let beside = path.with_extension(format!("new-{}", std::process::id()));
+    let made = File::options().write(true).create_new(true).mode(0o600).open(&beside).and_then(|mut f| {
+        f.write_all(&fresh)?;
+        std::fs::hard_link(&beside, path)
+    });
+    let _ = std::fs::remove_file(&beside);
+    match made {
+        Ok(()) => Ok(TokenKey::new(fresh)),
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+            read_key(path)?.ok_or_else(|| anyhow!("the key file {} came and went; try again", path.display()))
+        }
+        Err(e) => Err(e).with_context(|| format!("cannot make the key file {}", path.display())),
+    }
+}
+
+fn read_key(path: &Path) -> anyhow::Result<Option<TokenKey>> {
+    let file = match File::open(path) {
+        Ok(f) => f,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(e).with_context(|| format!("cannot open the key file {}", path.display())),
+    };
+    let mut bytes = Vec::new();
+    file.take(33).read_to_end(&mut bytes).with_context(|| format!("cannot read the key file {}", path.display()))?;
+    let key: [u8; 32] = bytes.try_into().map_err(|_| {
+        anyhow!("the key file {} does not hold exactly 32 bytes; delete it, and a new one is made", path.display())
+    })?;
+    Ok(Some(TokenKey::new(key)))
+}
+
+fn random() -> anyhow::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|e| anyhow!("the system has no random bytes: {e}"))?;
+    Ok(bytes)
+}

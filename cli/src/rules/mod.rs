@@ -1,0 +1,15 @@
+//! `forebay rules`: what the rules are, whether they keep their own examples, and what one of them means.
+
+mod list;
+mod test;
+
+use crate::args::{RulesArgs, RulesCommand};
+use crate::exit::Outcome;
+
+/// Runs the command.
+pub(crate) fn run(args: &RulesArgs) -> anyhow::Result<Outcome> {
+    match &args.command {
+        RulesCommand::List(a) => list::run(a),
+        RulesCommand::Test(a) => test::run(a),
+    }
+}

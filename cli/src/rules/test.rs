@@ -1,0 +1,127 @@
+//! `forebay rules test`: every rule against its own examples, through the engine.
+//!
+//! A rule is compiled alone, so that no other rule can take its span; rules of one tracker are compiled together, since
+//! they share one vocabulary. Each example runs twice, in one push and byte by byte, and both must agree.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use anyhow::anyhow;
+use forebay_scan::{
+    Action, Collected, Family, Pack, Profile, RuleSet, RuleSpec, Scratch, StreamFilter, TokenKey, What, examples,
+};
+use serde::Serialize;
+
+use crate::args::{RulesTestArgs, TextOrJson};
+use crate::exit::Outcome;
+use crate::load;
+
+#[derive(Serialize)]
+struct Wrong<'a> {
+    rule: &'a str,
+    origin: &'a str,
+    /// `missed`, `false-alarm` or `cut-dependent`.
+    wrong: &'static str,
+    /// The example as written in the pack, not put together.
+    example: &'a str,
+}
+
+pub(crate) fn run(args: &RulesTestArgs) -> anyhow::Result<Outcome> {
+    let packs = match args.packs.as_slice() {
+        [] => load::builtin_packs()?,
+        files => files.iter().map(|f| load::pack_file(f)).collect::<anyhow::Result<_>>()?,
+    };
+    let (mut rules, mut tried, mut failed) = (0, 0, 0);
+    let mut out = anstream::stdout().lock();
+    for pack in &packs {
+        for rule in pack.rules.iter().filter(|r| args.only.as_ref().is_none_or(|t| r.name.contains(t.as_str()))) {
+            rules += 1;
+            let examples = rule.matches.iter().map(|e| (e, true)).chain(rule.no_matches.iter().map(|e| (e, false)));
+            let mut bench = None;
+            for (example, want) in examples {
+                let bench = match &mut bench {
+                    Some(b) => b,
+                    none => none.insert(Bench::of(rule, pack)?),
+                };
+                tried += 1;
+                if let Some(wrong) = bench.judge(rule, example, want)? {
+                    failed += 1;
+                    print(&mut out, args.format, &Wrong { rule: &rule.name, origin: &rule.origin, wrong, example })?;
+                }
+            }
+        }
+    }
+    match args.format {
+        TextOrJson::Text => writeln!(out, "{rules} rules, {tried} examples, {failed} wrong")?,
+        TextOrJson::Json => {
+            writeln!(out, "{}", serde_json::json!({"rules": rules, "examples": tried, "wrong": failed}))?;
+        }
+    }
+    Ok(if failed == 0 { Outcome::Clean } else { Outcome::Findings })
+}
+
+fn print(out: &mut impl Write, format: TextOrJson, w: &Wrong<'_>) -> anyhow::Result<()> {
+    match format {
+        TextOrJson::Json => writeln!(out, "{}", serde_json::to_string(w)?)?,
+        TextOrJson::Text => {
+            let what = match w.wrong {
+                "missed" => "does not match its example",
+                "false-alarm" => "matches what it must not",
+                _ => "gives another answer byte by byte for",
+            };
+            writeln!(out, "{}: {} {what} {:?}", w.origin, w.rule, w.example)?;
+        }
+    }
+    Ok(())
+}
+
+/// One rule, ready to be tried.
+struct Bench {
+    rules: std::sync::Arc<RuleSet>,
+    scratch: Scratch,
+}
+
+impl Bench {
+    fn of(rule: &RuleSpec, pack: &Pack) -> anyhow::Result<Bench> {
+        let together = |r: &&RuleSpec| match (&r.what, &rule.what) {
+            (What::Tracker { name: a, .. }, What::Tracker { name: b, .. }) => a == b,
+            _ => r.name == rule.name,
+        };
+        let rules = pack.rules.iter().filter(together).cloned().map(|r| RuleSpec { action: None, ..r }).collect();
+        let only = Pack { name: pack.name.clone(), rules };
+        // `replace` is the action that uses all of the engine: hold, arbitration and splice.
+        let profile = Profile {
+            name: "examples".to_owned(),
+            packs: Vec::new(),
+            pack_files: Vec::new(),
+            families: Family::ALL.map(|f| (f, Action::Replace)).into_iter().collect(),
+            rules: BTreeMap::new(),
+            origin: "forebay rules test".to_owned(),
+        };
+        Ok(Bench { rules: RuleSet::compile(&[only], &profile)?, scratch: Scratch::default() })
+    }
+
+    fn judge(&mut self, rule: &RuleSpec, example: &str, want: bool) -> anyhow::Result<Option<&'static str>> {
+        let text = examples::expand(example).map_err(|e| anyhow!("{}: example {example:?}: {e}", rule.origin))?;
+        let whole = self.filter(text.as_bytes(), text.len().max(1));
+        let found = whole.findings.iter().any(|f| self.rules.rule(f.rule).is_some_and(|r| r.name == rule.name));
+        Ok(match (found, want) {
+            (false, true) => Some("missed"),
+            (true, false) => Some("false-alarm"),
+            _ if self.filter(text.as_bytes(), 1) != whole => Some("cut-dependent"),
+            _ => None,
+        })
+    }
+
+    fn filter(&mut self, text: &[u8], piece: usize) -> Collected {
+        let mut sink = Collected::default();
+        let mut filter = StreamFilter::new(self.rules.clone(), TokenKey::new([7; 32]));
+        for p in text.chunks(piece) {
+            if filter.push(p, &mut self.scratch, &mut sink).is_err() {
+                break;
+            }
+        }
+        filter.finish(&mut self.scratch, &mut sink);
+        sink
+    }
+}
