@@ -28,6 +28,28 @@ pub(crate) enum Command {
     Scan(ScanArgs),
     /// Show, test and explain rules.
     Rules(RulesArgs),
+    /// Write the man pages into a folder.
+    #[command(hide = true)]
+    Man(ManArgs),
+    /// Print the completions of a shell.
+    #[command(hide = true)]
+    Completions(CompletionsArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Example:\n  forebay man /usr/local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// An existing folder.
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Example:\n  forebay completions bash > ~/.local/share/bash-completion/completions/forebay")]
+pub(crate) struct CompletionsArgs {
+    /// Which shell.
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -127,13 +149,48 @@ impl FromStr for Chunk {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  forebay scan --jsonl < lines.jsonl > found.jsonl   {\"id\",\"text\"} in, {\"id\",\"findings\",\"report\"} out")]
+  forebay scan                                  this folder, without what .gitignore names
+  forebay scan --format sarif src > found.sarif for a code host
+  git diff | forebay scan -                     standard input
+  forebay scan --jsonl < lines.jsonl            {\"id\",\"text\"} in, {\"id\",\"findings\",\"report\"} out
+
+Exit code 0: nothing found, 1: something found, 2: error. With --jsonl: 0 when every line was read.")]
 pub(crate) struct ScanArgs {
+    /// Files and folders; `-` is standard input. Default: this folder.
+    #[arg(value_name = "PATH", conflicts_with = "jsonl")]
+    pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) profile: ProfileArg,
+    /// How to print.
+    #[arg(long, value_enum, default_value_t, conflicts_with = "jsonl")]
+    pub(crate) format: ScanFormat,
+    /// Say also of each file whether it is whole (nothing open at its end, no sign of a cut); not whole is a finding.
+    #[arg(long, conflicts_with = "jsonl")]
+    pub(crate) whole: bool,
+    /// Look into what .gitignore and .ignore name, too.
+    #[arg(long, conflicts_with = "jsonl")]
+    pub(crate) no_ignore: bool,
+    /// Take binary files (with NUL bytes) as text.
+    #[arg(long, short = 'a', conflicts_with = "jsonl")]
+    pub(crate) text: bool,
+    /// Files scanned at once. Default: one for each core.
+    #[arg(long, value_name = "N", conflicts_with = "jsonl")]
+    pub(crate) threads: Option<NonZeroUsize>,
     /// Read {"id","text"} lines from standard input and write one line of findings for each, in order.
     #[arg(long)]
     pub(crate) jsonl: bool,
+}
+
+/// How `scan` prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScanFormat {
+    /// For people: places and masked excerpts.
+    #[default]
+    Text,
+    /// One JSON object a line for each file with findings.
+    Json,
+    /// SARIF 2.1.0.
+    Sarif,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -153,6 +210,22 @@ Examples:
   forebay rules test                 the built-in packs
   forebay rules test my-pack.toml    a pack of your own")]
     Test(RulesTestArgs),
+    /// Say what one rule means: what it looks for, how far it reaches, what each profile does.
+    #[command(after_help = "Example:\n  forebay rules explain pii.ipv4")]
+    Explain(RulesExplainArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RulesExplainArgs {
+    /// Full name, as `rules list` shows it.
+    #[arg(value_name = "RULE")]
+    pub(crate) rule: String,
+    /// Look for it in this pack file instead of the built-in packs.
+    #[arg(long, value_name = "PACK.toml")]
+    pub(crate) pack: Option<PathBuf>,
+    /// How to print.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextOrJson,
 }
 
 #[derive(Debug, ClapArgs)]

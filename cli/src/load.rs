@@ -10,6 +10,7 @@ use anyhow::{Context, anyhow, bail};
 use forebay_scan::{MAX_PACK_BYTES, Pack, Profile, RuleSet, TokenKey};
 
 /// A profile with the packs that it names.
+#[derive(Clone)]
 pub(crate) struct Loaded {
     pub(crate) profile: Profile,
     pub(crate) packs: Vec<Pack>,

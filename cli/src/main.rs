@@ -11,7 +11,9 @@
 mod args;
 mod exit;
 mod filter;
+mod generate;
 mod load;
+mod mask;
 mod rules;
 mod scan;
 
@@ -32,6 +34,8 @@ fn main() -> ExitCode {
         Command::Filter(a) => filter::run(&a),
         Command::Scan(a) => scan::run(&a),
         Command::Rules(a) => rules::run(&a),
+        Command::Man(a) => generate::man(&a),
+        Command::Completions(a) => generate::completions(&a),
     };
     exit::finish(done)
 }

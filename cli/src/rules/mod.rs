@@ -1,5 +1,6 @@
 //! `forebay rules`: what the rules are, whether they keep their own examples, and what one of them means.
 
+mod explain;
 mod list;
 mod test;
 
@@ -11,5 +12,6 @@ pub(crate) fn run(args: &RulesArgs) -> anyhow::Result<Outcome> {
     match &args.command {
         RulesCommand::List(a) => list::run(a),
         RulesCommand::Test(a) => test::run(a),
+        RulesCommand::Explain(a) => explain::run(a),
     }
 }

@@ -1,0 +1,79 @@
+# Two commands for everybody:   make demo   make test
+# The rest is for people who change the code.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint docs deny fuzz-short fuzz-long real-run bench man system tools-deny tools-fuzz install
+
+FUZZ_SECONDS ?= 20
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+
+demo: system ## build, then watch two streams go through a daemon
+	cargo build --release -p forebay -p forebayd
+	cargo run --release --quiet -p forebay -- demo
+
+test: system ## all tests
+	cargo build --workspace --bins
+	if cargo nextest --version >/dev/null 2>&1; then \
+	  FOREBAY_BINARIES_ARE_BUILT=1 cargo nextest run --workspace --no-fail-fast; \
+	  cargo test --workspace --doc --quiet; \
+	else \
+	  FOREBAY_BINARIES_ARE_BUILT=1 cargo test --workspace --no-fail-fast; \
+	fi
+
+lint: system ## formatting and clippy, warnings are errors
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+docs: system ## the crates' documentation, warnings are errors
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+deny: tools-deny ## licences, sources and duplicates of dependencies
+	cargo deny --log-level error check bans licenses sources
+
+fuzz-short: tools-fuzz ## each fuzz target for FUZZ_SECONDS (20)
+	.ci/fuzz $(FUZZ_SECONDS)
+
+fuzz-long: tools-fuzz ## each fuzz target for half an hour
+	.ci/fuzz 1800
+
+real-run: system ## real tool outputs through daemon and socket: nothing may be redacted
+	cargo build --release -p forebay -p forebayd
+	.ci/real-run
+
+bench: system ## benchmarks
+	cargo bench -p forebay-bench
+
+man: system ## man pages and shell completions, into target/man and target/completions
+	cargo build --release -p forebay
+	mkdir -p target/man target/completions
+	cargo run --release --quiet -p forebay -- man target/man
+	for shell in bash zsh fish; do \
+	  cargo run --release --quiet -p forebay -- completions $$shell > target/completions/forebay.$$shell; \
+	done
+
+install: man ## binaries, units, man pages and completions under PREFIX (/usr/local), for systemd hosts
+	cargo build --release -p forebay -p forebayd
+	bin=$$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release; \
+	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $$bin/forebay $$bin/forebayd
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 target/man/*.1
+	install -D -m 0644 target/completions/forebay.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/forebay
+	install -D -m 0644 target/completions/forebay.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_forebay
+	install -D -m 0644 target/completions/forebay.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/forebay.fish
+	install -D -m 0644 -t $(DESTDIR)/etc/systemd/system systemd/forebayd.service systemd/forebayd.socket
+	install -D -m 0644 systemd/forebay.sysusers $(DESTDIR)/etc/sysusers.d/forebay.conf
+
+# What the Rust toolchain does not bring: a C compiler and linker.
+system:
+	@.ci/system
+
+tools-deny: system
+	@cargo deny --version >/dev/null 2>&1 || cargo install --locked cargo-deny
+
+tools-fuzz: system
+	@cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
