@@ -58,9 +58,11 @@ fn piece(name: &str, out: &mut String) -> Result<(), String> {
         Some("base64url") => "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
         _ => return Err(format!("`{{{name}}}` is not understood; write `{{{{` for a literal brace")),
     };
-    let n: usize = parts.next().and_then(|n| n.parse().ok()).filter(|n| *n <= 100_000).ok_or_else(|| {
-        format!("`{{{name}}}` needs a length of at most 100000, as in `{{alnum*36}}`")
-    })?;
+    let n: usize = parts
+        .next()
+        .and_then(|n| n.parse().ok())
+        .filter(|n| *n <= 100_000)
+        .ok_or_else(|| format!("`{{{name}}}` needs a length of at most 100000, as in `{{alnum*36}}`"))?;
     let seed: u64 = parts.next().map_or(Ok(1), str::parse).map_err(|_| format!("`{{{name}}}`: bad number"))?;
     // splitmix64: any fixed sequence without visible pattern will do.
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ n as u64;

@@ -1,75 +1,655 @@
-//! The stream filter.
+//! The stream filter: pushes in, clean bytes and findings out.
+//!
+//! # One push
+//! The bytes are taken in pieces of at most [`PIECE`]. Of each piece:
+//!
+//! 1. what was alive runs on: regions, keyed and forward automata resume from their saved state;
+//! 2. the candidate stage names literals, the trigger tables name class runs; each starts an automaton at its place;
+//! 3. what is decided is settled, group by group in order of start: the longest end whose POST and checks hold;
+//! 4. trackers read the piece;
+//! 5. findings go out, ordered by where they became decided (never by when we learned it);
+//! 6. the *horizon* is found, the earliest start that a span of an acting rule can still have: the earliest
+//!    unsettled start, or what the probe finds backwards from the end; everything before it is released or replaced.
+//!
+//! # Why the cut does not matter (S1)
+//! Whether a span matches depends on the text alone. When it is *decided* is the first offset at which its automaton
+//! can go nowhere else, and no earlier start of its group is undecided: also a property of the text. Findings are
+//! ordered by that. A splice is written only when every span that may overlap it is known.
+//!
+//! # Offsets
+//! Inside, a line feed stands before the stream, so offsets are one more than the input's; they are turned back where
+//! findings leave. It gives every guard and look a byte to look at.
+//!
+//! # Bounds (S4)
+//! Held: at most [`crate::pattern::MAX_SPAN`] for a live span and [`crate::splice::MAX_SPLICE`] for a splice. Live
+//! automata: a rule that can overlap itself more than 512 times is refused when it is loaded. History: what nearby
+//! words and heads look back at, at most 512 bytes.
 
 use std::sync::Arc;
 
-use crate::finding::{Report, Sink};
-use crate::ruleset::RuleSet;
+use crate::dfa::{Run, State};
+use crate::finding::{Action, Finding, Report, RuleId, Sink};
+use crate::literals::{CandidateState, Candidates, Hit};
+use crate::ruleset::{Group, Member, RuleSet};
+use crate::splice::{Span, Splicer, Window};
+use crate::token::TokenKey;
+use crate::trackers::{Mark, Tracker};
 
-/// The secret that a session's tokens are keyed with. The same value gives the same token under the same key.
-#[derive(Clone)]
-pub struct TokenKey(pub(crate) [u8; 32]);
-
-impl TokenKey {
-    /// A key from 32 secret bytes. Where they come from is the caller's business: this crate has no randomness.
-    pub fn new(bytes: [u8; 32]) -> Self {
-        TokenKey(bytes)
-    }
-}
-
-/// Work space of a push. One per thread or connection; carries nothing from one push to the next.
-#[derive(Default)]
-pub struct Scratch {}
+/// Pushes are taken in pieces of this many bytes: a window that stays in the first-level cache together with the
+/// tables, and the bound on what a scratch grows to.
+pub const PIECE: usize = 16 << 10;
 
 /// A rule with action `block` ended the stream: nothing from `at` on is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the stream was blocked at byte {at}")]
 pub struct Ended {
-    /// Input offset of the span that ended it.
+    /// Input offset of the span that ended it, in bytes.
     pub at: u64,
+}
+
+/// Work space of a push, about 20 KiB once used. One a thread or a connection; carries nothing from push to push.
+#[derive(Default)]
+pub struct Scratch {
+    window: Vec<u8>,
+    hits: Vec<Hit>,
+    marks: Vec<Mark>,
+    decided: Vec<Decided>,
+    ends: Vec<usize>,
+    hit_members: Vec<usize>,
+    live: Vec<Live>,
+    /// For each group, where the last automaton of this piece died.
+    dead: Vec<u64>,
+}
+
+/// A finding and the internal offset at which nothing more could change it.
+#[derive(Clone, Debug)]
+struct Decided {
+    at: u64,
+    start: u64,
+    end: u64,
+    rule: RuleId,
+    /// A region whose END never came.
+    unended: bool,
+}
+
+/// An automaton that runs from one candidate.
+#[derive(Clone, Copy, Debug)]
+struct Live {
+    group: u32,
+    /// Start of the span; for a key, of its literal.
+    start: u64,
+    /// Not decided before this offset.
+    floor: u64,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// PRE of a keyed rule.
+    Key(State),
+    /// BODY and POST; whether anything was accepted so far.
+    Forward(State, bool),
+    /// Nothing that follows `at` matters; whether anything was accepted.
+    Done { at: u64, matched: bool },
+}
+
+/// A region whose BEGIN was found.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    member: u32,
+    start: u64,
+    /// Everything before belongs to it for certain.
+    end: u64,
+    state: State,
 }
 
 /// Filters one stream.
 pub struct StreamFilter {
     rules: Arc<RuleSet>,
-    received: u64,
+    key: TokenKey,
+    /// Internal offset of `tail[0]`.
+    base: u64,
+    /// The last bytes of the input that may still be needed: history, live spans, held bytes.
+    tail: Vec<u8>,
+    candidates: CandidateState,
+    live: Vec<Live>,
+    /// Where the last match of a member ended: its next one starts there or behind.
+    cooldown: Vec<(u32, u64)>,
+    regions: Vec<Region>,
+    trackers: Vec<Box<dyn Tracker>>,
+    splicer: Splicer,
+    report: Report,
+    /// A finding of a blocking rule went out; no finding follows it.
+    muted: bool,
+    ended: Option<u64>,
+    finished: bool,
 }
 
 impl StreamFilter {
-    /// A filter for a new stream.
+    /// A filter for a new stream. Tokens are keyed with `key`.
     pub fn new(rules: Arc<RuleSet>, key: TokenKey) -> Self {
-        let _ = key;
-        StreamFilter { rules, received: 0 }
+        let candidates = rules.candidates().start();
+        let trackers = rules.trackers.iter().map(|t| Arc::clone(&t.spec).start()).collect();
+        StreamFilter {
+            rules,
+            key,
+            base: 0,
+            tail: vec![b'\n'],
+            candidates,
+            live: Vec::new(),
+            cooldown: Vec::new(),
+            regions: Vec::new(),
+            trackers,
+            splicer: Splicer::new(1),
+            report: Report { complete: true, ..Report::default() },
+            muted: false,
+            ended: None,
+            finished: false,
+        }
     }
 
     /// Takes the next bytes of the stream; gives `sink` what may pass. After `Err` nothing is ever released again.
     pub fn push(&mut self, bytes: &[u8], scratch: &mut Scratch, sink: &mut impl Sink) -> Result<(), Ended> {
-        let _ = scratch;
-        self.received += bytes.len() as u64;
-        if !bytes.is_empty() {
-            sink.release(bytes);
+        for piece in bytes.chunks(PIECE) {
+            if self.ended.is_some() || self.finished {
+                break;
+            }
+            self.piece(piece, false, scratch, sink);
         }
-        Ok(())
+        self.ended.map_or(Ok(()), |at| Err(Ended { at: at - 1 }))
     }
 
-    /// The stream is over: releases or replaces what is held, gives the last findings and the report.
-    /// Pushes after it are ignored.
+    /// The stream is over: releases or replaces what is held, gives the last findings and the report. Pushes after it
+    /// are ignored; a second call gives the same report and nothing else.
     pub fn finish(&mut self, scratch: &mut Scratch, sink: &mut impl Sink) -> Report {
-        let _ = (scratch, sink);
-        Report { complete: true, ..Report::default() }
+        if !self.finished && self.ended.is_none() {
+            self.piece(&[], true, scratch, sink);
+        }
+        self.finished = true;
+        let mut report = self.report.clone();
+        if let Some(at) = self.ended {
+            report.complete = false;
+            report.blocked_at = Some(at - 1);
+        }
+        report
     }
 
-    /// Bytes received and not yet released or replaced.
+    /// Bytes received and neither released nor replaced nor dropped.
     pub fn held(&self) -> usize {
-        0
+        (self.base + self.tail.len() as u64 - self.splicer.out()) as usize
     }
 
     /// Bytes received.
     pub fn received(&self) -> u64 {
-        self.received
+        self.base + self.tail.len() as u64 - 1
     }
 
     /// The rules in force.
     pub fn rules(&self) -> &Arc<RuleSet> {
         &self.rules
+    }
+
+    /// Memory of this stream's state, in bytes.
+    pub fn memory(&self) -> usize {
+        size_of::<Self>()
+            + self.tail.capacity()
+            + self.live.capacity() * size_of::<Live>()
+            + self.cooldown.capacity() * size_of::<(u32, u64)>()
+            + self.regions.capacity() * size_of::<Region>()
+            + self.splicer.memory()
+            + self.trackers.iter().map(|t| t.memory() + size_of::<Box<dyn Tracker>>()).sum::<usize>()
+    }
+
+    fn piece(&mut self, piece: &[u8], eof: bool, scratch: &mut Scratch, sink: &mut impl Sink) {
+        let rules = Arc::clone(&self.rules);
+        scratch.window.clear();
+        scratch.window.extend_from_slice(&self.tail);
+        scratch.window.extend_from_slice(piece);
+        let window = std::mem::take(&mut scratch.window);
+        let w = Window { bytes: &window, base: self.base };
+        let fresh = w.end() - piece.len() as u64;
+        let mut pass = Pass { rules: &rules, w, fresh, eof, s: scratch };
+        pass.s.decided.clear();
+        pass.s.dead.clear();
+        pass.s.dead.resize(rules.groups.len(), 0);
+        pass.resume(self);
+        pass.candidates(self);
+        pass.class_runs(self);
+        pass.settle(self);
+        pass.track(self);
+        pass.tell(self, sink);
+        let horizon = pass.horizon(self);
+        self.ended = self.splicer.advance(w, horizon, &rules, &self.key, sink);
+        self.keep(w, eof);
+        scratch.window = window;
+    }
+
+    /// Keeps what later pieces may look at.
+    fn keep(&mut self, w: Window<'_>, eof: bool) {
+        let first = self.live.iter().map(|l| l.start.saturating_sub(1)).min().unwrap_or(u64::MAX);
+        let from = self.splicer.out().min(first).min(w.end());
+        let from = from.saturating_sub(self.rules.history as u64).max(w.base);
+        self.tail.clear();
+        if eof || self.ended.is_some() {
+            self.base = w.end();
+            // `received` counts from here; `held` is what a blocked stream never released.
+            return;
+        }
+        self.tail.extend_from_slice(w.slice(from, w.end()));
+        self.base = from;
+        if self.live.capacity() > 64 && self.live.len() < 8 {
+            self.live.shrink_to(8);
+        }
+        if self.tail.capacity() > 4 * self.tail.len().max(256) {
+            self.tail.shrink_to(2 * self.tail.len());
+        }
+        let settled = from.min(w.end() - self.rules.history.min(w.bytes.len()) as u64);
+        self.cooldown.retain(|(_, end)| *end > settled);
+    }
+}
+
+/// The work on one piece.
+struct Pass<'a> {
+    rules: &'a RuleSet,
+    w: Window<'a>,
+    /// Internal offset of the piece's first byte.
+    fresh: u64,
+    eof: bool,
+    s: &'a mut Scratch,
+}
+
+impl Pass<'_> {
+    fn group(&self, g: u32) -> &Group {
+        &self.rules.groups[g as usize]
+    }
+
+    /// The offset that stands for "the end came": one more than any byte's.
+    fn past(&self) -> u64 {
+        self.w.end() + u64::from(self.eof)
+    }
+
+    /// Everything that was alive takes the new bytes.
+    fn resume(&mut self, f: &mut StreamFilter) {
+        let fresh = self.w.slice(self.fresh, self.w.end());
+        // Keys start new automata while they run, and those have seen the fresh bytes already: keep them apart.
+        std::mem::swap(&mut f.live, &mut self.s.live);
+        let mut old = std::mem::take(&mut self.s.live);
+        for mut l in old.drain(..) {
+            match l.phase {
+                Phase::Done { .. } => {}
+                Phase::Forward(q, matched) => l.phase = self.forward(l.group, q, matched, self.fresh, fresh),
+                Phase::Key(q) => match self.key(f, l.group, q, self.fresh) {
+                    Some(q) => l.phase = Phase::Key(q),
+                    None => continue,
+                },
+            }
+            f.live.push(l);
+        }
+        self.s.live = old;
+    }
+
+    /// Runs a forward automaton over `bytes`, which start at `at`.
+    fn forward(&self, g: u32, q: State, mut matched: bool, at: u64, bytes: &[u8]) -> Phase {
+        let dfa = &self.group(g).forward;
+        match dfa.run(q, &mut matched, bytes.iter().copied()) {
+            Run::Decided { taken } => Phase::Done { at: at + taken as u64, matched },
+            Run::Alive(q) if self.eof => Phase::Done { at: self.past(), matched: matched || dfa.accepts_at_end(q) },
+            Run::Alive(q) => Phase::Forward(q, matched),
+        }
+    }
+
+    /// Runs a key's automaton from `at` to the end of the window; starts a span wherever it accepts. `None` once dead.
+    fn key(&mut self, f: &mut StreamFilter, g: u32, mut q: State, at: u64) -> Option<State> {
+        let rules = self.rules;
+        let dfa = rules.groups[g as usize].key.as_ref()?;
+        let mut last = 0;
+        for (i, b) in self.w.slice(at, self.w.end()).iter().enumerate() {
+            q = dfa.next(q, *b);
+            let here = at + i as u64 + 1;
+            if dfa.accepted_before(q) && last != here - 1 {
+                self.start(f, g, here - 1);
+            }
+            if dfa.accepts_here(q) {
+                last = here;
+                self.start(f, g, here);
+            }
+            if !dfa.is_alive(q) {
+                return None;
+            }
+        }
+        (!self.eof).then_some(q)
+    }
+
+    /// Starts a group's forward automaton for a span at `start`.
+    fn start(&mut self, f: &mut StreamFilter, g: u32, start: u64) {
+        let context = start - 1;
+        let q = self.group(g).forward.start();
+        let bytes = self.w.slice(context, self.w.end());
+        match self.forward(g, q, false, context, bytes) {
+            Phase::Done { at, matched: false } => {
+                let dead = &mut self.s.dead[g as usize];
+                *dead = (*dead).max(at);
+            }
+            phase => {
+                if !f.live.iter().any(|l| l.group == g && l.start == start && !matches!(l.phase, Phase::Key(_))) {
+                    f.live.push(Live { group: g, start, floor: self.s.dead[g as usize], phase });
+                }
+            }
+        }
+    }
+
+    /// Literals of the piece, each with the groups it may give away.
+    fn candidates(&mut self, f: &mut StreamFilter) {
+        let piece = self.w.slice(self.fresh, self.w.end());
+        let mut hits = std::mem::take(&mut self.s.hits);
+        hits.clear();
+        self.rules.candidates.scan(&mut f.candidates, piece, &mut hits);
+        for hit in &hits {
+            let literal = &self.rules.literals[hit.literal as usize];
+            let at = self.fresh + hit.end as u64 - literal.len as u64;
+            for g in &literal.groups {
+                self.candidate(f, *g, at);
+            }
+        }
+        self.s.hits = hits;
+    }
+
+    /// A literal of group `g` begins at `at`.
+    fn candidate(&mut self, f: &mut StreamFilter, g: u32, at: u64) {
+        let rules = self.rules;
+        let group = &rules.groups[g as usize];
+        if let Some(key) = &group.key {
+            let q = key.start();
+            if let Some(q) = self.key(f, g, q, at - 1) {
+                f.live.push(Live { group: g, start: at, floor: 0, phase: Phase::Key(q) });
+            }
+        } else if let Some(head) = &group.head {
+            let mut longest = None;
+            head.ends(self.w.slice(0, at).iter().rev().copied(), false, |n| longest = Some(n));
+            if let Some(n) = longest {
+                self.start(f, g, at - n as u64 + 1);
+            }
+        } else {
+            self.start(f, g, at);
+        }
+    }
+
+    /// Places where guard and first byte of a class rule fit.
+    fn class_runs(&mut self, f: &mut StreamFilter) {
+        let rules = self.rules;
+        let t = &rules.triggers;
+        if t.groups.is_empty() || self.fresh == self.w.end() {
+            return;
+        }
+        let bytes = self.w.slice(self.fresh - 1, self.w.end());
+        let mut guard = t.guard[usize::from(bytes[0])];
+        for (i, b) in bytes[1..].iter().enumerate() {
+            let mut bits = guard & t.first[usize::from(*b)];
+            while bits != 0 {
+                let bucket = bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                self.start(f, t.groups[bucket], self.fresh + i as u64);
+            }
+            guard = t.guard[usize::from(*b)];
+        }
+    }
+
+    /// Settles what is decided, group by group in order of start; a start that is not decided stops its group.
+    fn settle(&mut self, f: &mut StreamFilter) {
+        self.grow_regions(f);
+        if f.live.is_empty() {
+            return;
+        }
+        f.live.sort_unstable_by_key(|l| (l.group, matches!(l.phase, Phase::Key(_)), l.start));
+        let mut live = std::mem::take(&mut f.live);
+        let (mut group, mut floor, mut stopped) = (u32::MAX, 0, false);
+        live.retain(|l| {
+            if l.group != group {
+                (group, floor, stopped) = (l.group, 0, false);
+            }
+            if !matches!(l.phase, Phase::Key(_)) && self.is_covered(f, l) {
+                return false;
+            }
+            let Phase::Done { at, matched } = l.phase else {
+                stopped |= matches!(l.phase, Phase::Forward(..));
+                return true;
+            };
+            let mut at = at.max(l.floor).max(floor);
+            if matched && !self.eof {
+                at = at.max(l.start + self.group(group).settle);
+            }
+            if stopped || at > self.past() {
+                stopped = true;
+                return true;
+            }
+            floor = at;
+            stopped = matched && self.resolve(f, group, l.start, at);
+            stopped
+        });
+        debug_assert!(f.live.is_empty());
+        f.live = live;
+    }
+
+    /// Whether a match of every member of the group reaches over the start: no other can begin there.
+    fn is_covered(&self, f: &StreamFilter, l: &Live) -> bool {
+        !f.cooldown.is_empty()
+            && self.group(l.group).members.iter().all(|m| {
+                let id = *m as u32;
+                f.cooldown.iter().any(|(c, end)| *c == id && l.start < *end)
+            })
+    }
+
+    /// Judges the members of a group at a start. `true` if it must wait for the region of its own rule to end.
+    fn resolve(&mut self, f: &mut StreamFilter, g: u32, start: u64, at: u64) -> bool {
+        let rules = self.rules;
+        let group = &rules.groups[g as usize];
+        let mut members = std::mem::take(&mut self.s.hit_members);
+        members.clear();
+        if group.members.len() == 1 {
+            members.push(group.members[0]);
+        } else {
+            let bytes = self.w.slice(start - 1, self.w.end());
+            group.forward.patterns(bytes.iter().copied(), self.eof, |_, patterns| {
+                for p in patterns {
+                    let m = group.members[usize::from(*p)];
+                    if !members.contains(&m) {
+                        members.push(m);
+                    }
+                }
+            });
+            members.sort_unstable();
+        }
+        let mut waits = false;
+        for m in &members {
+            let id = *m as u32;
+            if let Some(r) = f.regions.iter().find(|r| r.member == id) {
+                waits |= start >= r.end;
+                continue;
+            }
+            if f.cooldown.iter().any(|(c, end)| *c == id && start < *end) {
+                continue;
+            }
+            let member = &rules.members[*m];
+            if let Some(end) = self.longest(member, start) {
+                self.accept(f, id, start, end, at);
+            }
+        }
+        self.s.hit_members = members;
+        waits
+    }
+
+    /// The longest end at which BODY, POST and the checks hold.
+    fn longest(&mut self, m: &Member, start: u64) -> Option<u64> {
+        let w = self.w;
+        let mut ends = std::mem::take(&mut self.s.ends);
+        ends.clear();
+        m.body.ends(w.slice(start - 1, w.end()).iter().copied(), self.eof, |n| ends.push(n));
+        let end = ends.iter().rev().map(|n| start - 1 + *n as u64).find(|end| {
+            let post = m.post.as_ref().is_none_or(|p| {
+                let mut any = false;
+                p.ends(w.slice(end - 1, w.end()).iter().copied(), self.eof, |_| any = true);
+                any
+            });
+            post && m.checks.iter().all(|c| c.holds(w.slice(start, *end)))
+        });
+        self.s.ends = ends;
+        let before = w.slice(0, start);
+        end.filter(|_| {
+            m.nearby.as_ref().is_none_or(|n| n.stand_in(before))
+                && !m.unless.as_ref().is_some_and(|n| n.stand_in(before))
+        })
+    }
+
+    fn accept(&mut self, f: &mut StreamFilter, member: u32, start: u64, end: u64, at: u64) {
+        let m = &self.rules.members[member as usize];
+        let action = self.rules.info[m.rule.0 as usize].action;
+        let region = m.region.is_some();
+        if action.acts() {
+            f.splicer.add(Span { start, end, rule: m.rule, action, region, open: region });
+        }
+        f.cooldown.retain(|(c, _)| *c != member);
+        match &m.region {
+            None => {
+                f.cooldown.push((member, end));
+                self.s.decided.push(Decided { at, start, end, rule: m.rule, unended: false });
+            }
+            Some(dfa) => {
+                let mut r = Region { member, start, end, state: dfa.start() };
+                if self.grow(f, &mut r, end - 1, at) {
+                    f.regions.push(r);
+                }
+            }
+        }
+    }
+
+    /// Regions take the new bytes.
+    fn grow_regions(&mut self, f: &mut StreamFilter) {
+        let mut i = 0;
+        while i < f.regions.len() {
+            let mut r = f.regions[i];
+            if self.grow(f, &mut r, self.fresh, 0) {
+                f.regions[i] = r;
+                i += 1;
+            } else {
+                f.regions.swap_remove(i);
+            }
+        }
+    }
+
+    /// Runs a region from `at` to the end of the window; `true` if it may go on.
+    fn grow(&mut self, f: &mut StreamFilter, r: &mut Region, at: u64, floor: u64) -> bool {
+        let rules = self.rules;
+        let m = &rules.members[r.member as usize];
+        let Some(dfa) = &m.region else { return false };
+        let mut over = None;
+        for (i, b) in self.w.slice(at, self.w.end()).iter().enumerate() {
+            r.state = dfa.next(r.state, *b);
+            let here = at + i as u64 + 1;
+            if dfa.accepted_before(r.state) {
+                r.end = r.end.max(here - 1);
+            }
+            if dfa.accepts_here(r.state) {
+                r.end = r.end.max(here);
+            }
+            if !dfa.is_alive(r.state) {
+                over = Some((here, !dfa.accepts_here(r.state)));
+                break;
+            }
+        }
+        if over.is_none() && self.eof {
+            // The end came inside a unit: what there is of it belongs to the region, an end that never came.
+            r.end = self.w.end();
+            over = Some((self.past(), true));
+        }
+        let Some((here, unended)) = over else {
+            f.splicer.region(m.rule, r.end, true);
+            return true;
+        };
+        f.splicer.region(m.rule, r.end, false);
+        f.cooldown.push((r.member, r.end));
+        self.s.decided.push(Decided { at: here.max(floor), start: r.start, end: r.end, rule: m.rule, unended });
+        false
+    }
+
+    fn track(&mut self, f: &mut StreamFilter) {
+        let piece = self.w.slice(self.fresh, self.w.end());
+        let mut marks = std::mem::take(&mut self.s.marks);
+        for (t, tracker) in self.rules.trackers.iter().zip(&mut f.trackers) {
+            marks.clear();
+            if !piece.is_empty() {
+                tracker.feed(self.fresh - 1, piece, &mut marks);
+            }
+            if self.eof && !f.muted {
+                tracker.finish(self.w.end() - 1, &mut marks, &mut f.report);
+            }
+            for m in &marks {
+                let rule = t.rules[m.rule];
+                let (start, end) = (m.span.start + 1, m.span.end + 1);
+                let action = self.rules.info[rule.0 as usize].action;
+                if action.acts() && end > start {
+                    f.splicer.add(Span { start, end, rule, action, region: false, open: false });
+                }
+                self.s.decided.push(Decided { at: m.decided + 1, start, end, rule, unended: false });
+            }
+        }
+        self.s.marks = marks;
+    }
+
+    /// Findings leave in the order in which they became decided.
+    fn tell(&mut self, f: &mut StreamFilter, sink: &mut impl Sink) {
+        if self.s.decided.is_empty() || f.muted {
+            return;
+        }
+        self.s.decided.sort_unstable_by_key(|d| (d.at, d.start, d.end, d.rule));
+        for d in &self.s.decided {
+            let info = &self.rules.info[d.rule.0 as usize];
+            let span = d.start - 1..d.end - 1;
+            if d.unended {
+                f.report.push(format!("unended-{}", info.name), span.start);
+            }
+            if matches!(info.family, crate::Family::Elision | crate::Family::Truncation) && !span.is_empty() {
+                f.report.push(info.name.as_str(), span.start);
+            }
+            sink.finding(&Finding { rule: d.rule, span, action: info.action });
+            if info.action == Action::Block {
+                f.muted = true;
+                break;
+            }
+        }
+    }
+
+    /// The earliest start that a span of an acting rule can still have.
+    fn horizon(&mut self, f: &StreamFilter) -> u64 {
+        let end = self.w.end();
+        if self.eof {
+            return end;
+        }
+        let mut h = end;
+        for l in &f.live {
+            if self.group(l.group).acting && !matches!(l.phase, Phase::Key(_)) {
+                h = h.min(l.start);
+            }
+        }
+        for (t, tracker) in self.rules.trackers.iter().zip(&f.trackers) {
+            if t.acting {
+                h = h.min(tracker.live_from().map_or(end, |at| at + 1));
+            }
+        }
+        for probe in &self.rules.probes {
+            // What the probe accepts is a proper prefix of a span with its guard in front.
+            probe.dfa.patterns(self.w.bytes.iter().rev().copied(), false, |n, patterns| {
+                let start = end + 1 - n as u64;
+                // Inside the last match of a rule no other match of it begins.
+                let counts = f.cooldown.is_empty()
+                    || patterns.iter().any(|p| {
+                        let member = probe.members[usize::from(*p)];
+                        !f.cooldown.iter().any(|(c, over)| *c == member && start < *over)
+                    });
+                if counts {
+                    h = h.min(start);
+                }
+            });
+        }
+        h
     }
 }

@@ -26,8 +26,7 @@ pub enum Family {
 
 impl Family {
     /// Every family, in the order in which tables show them.
-    pub const ALL: [Family; 5] =
-        [Family::Pii, Family::Secret, Family::Elision, Family::Truncation, Family::Injection];
+    pub const ALL: [Family; 5] = [Family::Pii, Family::Secret, Family::Elision, Family::Truncation, Family::Injection];
 
     /// The name used in packs, profiles and findings.
     pub fn as_str(self) -> &'static str {
@@ -123,8 +122,6 @@ pub struct Finding {
     pub span: Range<u64>,
     /// What was done with the span.
     pub action: Action,
-    /// A bound was reached before the rule could decide: the span was treated as a match (fail closed).
-    pub at_limit: bool,
 }
 
 /// Why a stream is not whole.

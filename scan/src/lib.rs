@@ -11,19 +11,25 @@
 #![forbid(unsafe_code)]
 
 pub mod checks;
+mod dfa;
 mod error;
 pub mod examples;
 mod filter;
 mod finding;
+mod literals;
 mod pack;
 pub mod pattern;
+mod plan;
 mod profile;
 mod ruleset;
+mod splice;
+mod token;
 mod trackers;
 
 pub use error::LoadError;
-pub use filter::{Ended, Scratch, StreamFilter, TokenKey};
+pub use filter::{Ended, PIECE, Scratch, StreamFilter};
 pub use finding::{Action, Collected, Family, Finding, Reason, Report, RuleId, Severity, Sink};
 pub use pack::{MAX_PACK_BYTES, Nearby, Pack, RuleSpec, What};
 pub use profile::Profile;
-pub use ruleset::{RuleInfo, RuleSet};
+pub use ruleset::{MAX_RULES, RuleInfo, RuleSet};
+pub use token::TokenKey;

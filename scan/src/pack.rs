@@ -297,7 +297,10 @@ impl RawNearby {
         if self.within == 0 || self.within > Nearby::MAX_WITHIN || self.words.iter().any(String::is_empty) {
             return Err(LoadError::at(
                 place,
-                format!("rule `{id}`: nearby words need a distance of 1 to {} bytes and no empty word", Nearby::MAX_WITHIN),
+                format!(
+                    "rule `{id}`: nearby words need a distance of 1 to {} bytes and no empty word",
+                    Nearby::MAX_WITHIN
+                ),
                 "set `within`",
             ));
         }

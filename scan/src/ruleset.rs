@@ -1,11 +1,27 @@
 //! A compiled set of rules: immutable, shared by `Arc`, made once.
+//!
+//! Rules are gathered into *groups* that run one forward automaton each: a literal rule is a group of its own, class
+//! rules share buckets (acting and reporting ones apart, so that a rule that only reports never holds a byte). What
+//! holds bytes before any literal was seen is one more automaton, run backwards from the end of the input: the
+//! *probe*, over every proper prefix of the acting rules' literals and heads.
 
 use std::sync::Arc;
 
+use regex_syntax::hir::{Hir, Repetition};
+
+use crate::checks::Check;
+use crate::dfa::Dfa;
 use crate::error::LoadError;
 use crate::finding::{Action, Family, RuleId, Severity};
-use crate::pack::Pack;
+use crate::literals::{Candidates, Portable};
+use crate::pack::{Nearby, Pack, RuleSpec, What};
+use crate::pattern;
+use crate::plan::{Anchor, Plan, any_byte, concat};
 use crate::profile::Profile;
+use crate::trackers::{self, TrackerSpec};
+
+/// Most rules in a set. Ten times what the largest public packs hold; a file with more is an attack on memory.
+pub const MAX_RULES: usize = 8192;
 
 /// What the outside may know of a rule in a set.
 #[derive(Clone, Debug)]
@@ -24,36 +40,148 @@ pub struct RuleInfo {
     pub priority: u32,
     /// The label of its tokens.
     pub token: String,
+    /// What the engine does with it, in words.
+    pub engine: String,
 }
 
 /// Rules, compiled for one profile.
 #[derive(Debug)]
 pub struct RuleSet {
     pub(crate) info: Vec<RuleInfo>,
+    pub(crate) members: Vec<Member>,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) candidates: Portable,
+    pub(crate) literals: Vec<Literal>,
+    pub(crate) triggers: Triggers,
+    pub(crate) probes: Vec<Probe>,
+    pub(crate) trackers: Vec<TrackerUse>,
+    /// Bytes of released text that are kept to look back at.
+    pub(crate) history: usize,
     profile: String,
     fingerprint: [u8; 32],
+}
+
+/// What settles a match of one rule.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) rule: RuleId,
+    pub(crate) body: Dfa,
+    pub(crate) post: Option<Dfa>,
+    pub(crate) checks: Vec<Check>,
+    pub(crate) nearby: Option<Words>,
+    pub(crate) unless: Option<Words>,
+    /// For regions: what follows BEGIN.
+    pub(crate) region: Option<Dfa>,
+}
+
+/// Words to look for before a span.
+#[derive(Debug)]
+pub(crate) struct Words {
+    finder: aho_corasick::AhoCorasick,
+    within: usize,
+}
+
+impl Words {
+    fn new(n: &Nearby) -> Result<Words, String> {
+        let finder = aho_corasick::AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .build(&n.words)
+            .map_err(|e| format!("its nearby words do not fit into an automaton: {e}"))?;
+        Ok(Words { finder, within: n.within })
+    }
+
+    /// Whether one of the words stands in the last `within` bytes of `before`.
+    pub(crate) fn stand_in(&self, before: &[u8]) -> bool {
+        self.finder.is_match(&before[before.len().saturating_sub(self.within)..])
+    }
+}
+
+/// Rules that share a forward automaton.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) forward: Dfa,
+    /// Guard and PRE of a keyed rule.
+    pub(crate) key: Option<Dfa>,
+    /// Guard and head of an inner literal, reversed.
+    pub(crate) head: Option<Dfa>,
+    /// Indices into `members`, in the order of the automaton's patterns.
+    pub(crate) members: Vec<usize>,
+    pub(crate) acting: bool,
+    /// A match is not settled before this many bytes past its start were seen: a longer literal may end there whose
+    /// match starts earlier.
+    pub(crate) settle: u64,
+}
+
+/// What acting rules hold before their literal was seen: guard and prefixes, reversed.
+#[derive(Debug)]
+pub(crate) struct Probe {
+    pub(crate) dfa: Dfa,
+    /// The member of each pattern.
+    pub(crate) members: Vec<u32>,
+}
+
+/// A literal of the candidate stage.
+#[derive(Debug)]
+pub(crate) struct Literal {
+    pub(crate) len: usize,
+    /// The groups it may give away.
+    pub(crate) groups: Vec<u32>,
+}
+
+/// Where class rules are tried: both tables have one bit a bucket.
+#[derive(Debug)]
+pub(crate) struct Triggers {
+    pub(crate) guard: [u8; 256],
+    pub(crate) first: [u8; 256],
+    /// Group of each bucket.
+    pub(crate) groups: Vec<u32>,
+}
+
+/// A tracker in use.
+#[derive(Debug)]
+pub(crate) struct TrackerUse {
+    pub(crate) spec: Arc<dyn TrackerSpec>,
+    pub(crate) rules: Vec<RuleId>,
+    pub(crate) acting: bool,
 }
 
 impl RuleSet {
     /// Compiles packs for a profile. Rules whose action is `allow` are left out.
     pub fn compile(packs: &[Pack], profile: &Profile) -> Result<Arc<RuleSet>, LoadError> {
-        let mut info = Vec::new();
-        for rule in packs.iter().flat_map(|p| &p.rules) {
-            let action = profile.action_of(rule);
+        let specs: Vec<&RuleSpec> = packs.iter().flat_map(|p| &p.rules).collect();
+        check_profile(&specs, profile)?;
+        let mut c = Compiler::default();
+        let mut hash = blake3::Hasher::new();
+        for spec in specs {
+            let action = profile.action_of(spec);
             if action == Action::Allow {
                 continue;
             }
-            info.push(RuleInfo {
-                name: rule.name.clone(),
-                family: rule.family,
-                title: rule.title.clone(),
-                severity: rule.severity,
-                action,
-                priority: rule.priority,
-                token: rule.token.clone(),
-            });
+            hash.update(format!("{spec:?} {action:?}").as_bytes());
+            c.add(spec, action).map_err(|e| {
+                LoadError::at(&spec.origin, format!("rule `{}`: {e}", spec.name), "see `forebay rules explain`")
+            })?;
         }
-        Ok(Arc::new(RuleSet { info, profile: profile.name.clone(), fingerprint: [0; 32] }))
+        if c.info.len() > MAX_RULES {
+            return Err(LoadError::at(&profile.origin, format!("more than {MAX_RULES} rules"), "use fewer packs"));
+        }
+        let whole = |e| LoadError::at(&profile.origin, e, "use fewer rules");
+        let (groups, triggers) = c.class_buckets().map_err(whole)?;
+        let trackers = c.build_trackers()?;
+        let probes = c.probes().map_err(whole)?;
+        Ok(Arc::new(RuleSet {
+            candidates: Portable::new(&c.literal_bytes).map_err(whole)?,
+            info: c.info,
+            members: c.members,
+            groups,
+            literals: c.literals,
+            triggers,
+            probes,
+            trackers,
+            history: c.history,
+            profile: profile.name.clone(),
+            fingerprint: *hash.finalize().as_bytes(),
+        }))
     }
 
     /// The built-in packs under a built-in profile, or `None` if there is no such profile.
@@ -82,5 +210,262 @@ impl RuleSet {
     /// BLAKE3 over the rules and their actions: two sets with the same fingerprint find the same things.
     pub fn fingerprint(&self) -> [u8; 32] {
         self.fingerprint
+    }
+
+    /// Memory of the automata, in bytes; shared by all streams.
+    pub fn automata_bytes(&self) -> usize {
+        let groups = self
+            .groups
+            .iter()
+            .map(|g| g.forward.bytes() + g.key.as_ref().map_or(0, Dfa::bytes) + g.head.as_ref().map_or(0, Dfa::bytes));
+        let members = self
+            .members
+            .iter()
+            .map(|m| m.body.bytes() + m.post.as_ref().map_or(0, Dfa::bytes) + m.region.as_ref().map_or(0, Dfa::bytes));
+        groups.chain(members).sum::<usize>() + self.probes.iter().map(|p| p.dfa.bytes()).sum::<usize>()
+    }
+}
+
+/// A profile that names a rule which does not exist hides a mistake: the rule it meant keeps its old action.
+fn check_profile(specs: &[&RuleSpec], profile: &Profile) -> Result<(), LoadError> {
+    let mut seen = std::collections::BTreeMap::new();
+    for s in specs {
+        if let Some(first) = seen.insert(&s.name, &s.origin) {
+            let what = format!("rule `{}` is defined twice (first at {first})", s.name);
+            return Err(LoadError::at(&s.origin, what, "rename one of them or leave out one pack"));
+        }
+    }
+    match profile.rules.keys().find(|n| !seen.contains_key(n)) {
+        None => Ok(()),
+        Some(n) => Err(LoadError::at(
+            &profile.origin,
+            format!("the profile sets an action for `{n}`, and no pack has such a rule"),
+            "see `forebay rules list` for the names",
+        )),
+    }
+}
+
+#[derive(Default)]
+struct Compiler {
+    info: Vec<RuleInfo>,
+    members: Vec<Member>,
+    groups: Vec<Group>,
+    literal_bytes: Vec<Vec<u8>>,
+    literals: Vec<Literal>,
+    /// Class rules that wait for their bucket: acting, forward expression, member.
+    class: Vec<(bool, Hir, usize)>,
+    /// What acting rules hold before their literal is seen.
+    prefixes: Vec<(u32, Hir)>,
+    tracked: Vec<(String, Vec<(RuleId, toml::Table, String)>)>,
+    history: usize,
+}
+
+impl Compiler {
+    fn add(&mut self, spec: &RuleSpec, action: Action) -> Result<(), String> {
+        let rule = RuleId(self.info.len() as u32);
+        let engine = match &spec.what {
+            What::Pattern(p) => self.add_pattern(spec, rule, action, p, None)?,
+            What::Region { begin, inside, end } => {
+                let (inside, end) = (pattern::parse(inside)?, pattern::parse(end)?);
+                pattern::bounded(&inside, "one unit of the region's inside", pattern::MAX_CONTEXT)?;
+                pattern::bounded(&end, "the region's end", pattern::MAX_CONTEXT)?;
+                if inside.properties().minimum_len() == Some(0) {
+                    return Err("one unit of the region's inside can be empty".into());
+                }
+                let units = Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub: Box::new(inside) });
+                let end = Hir::repetition(Repetition { min: 0, max: Some(1), greedy: true, sub: Box::new(end) });
+                let rest = Dfa::new(concat([any_byte(), units, end]))?;
+                self.add_pattern(spec, rule, action, begin, Some(rest))?
+            }
+            What::Tracker { name, options } => {
+                let entry = (rule, options.clone(), spec.origin.clone());
+                match self.tracked.iter_mut().find(|(n, _)| n == name) {
+                    Some((_, rules)) => rules.push(entry),
+                    None => self.tracked.push((name.clone(), vec![entry])),
+                }
+                format!("tracker {name}")
+            }
+        };
+        self.info.push(RuleInfo {
+            name: spec.name.clone(),
+            family: spec.family,
+            title: spec.title.clone(),
+            severity: spec.severity,
+            action,
+            priority: spec.priority,
+            token: spec.token.clone(),
+            engine,
+        });
+        Ok(())
+    }
+
+    fn add_pattern(
+        &mut self,
+        spec: &RuleSpec,
+        rule: RuleId,
+        action: Action,
+        pattern: &str,
+        region: Option<Dfa>,
+    ) -> Result<String, String> {
+        let plan = Plan::of(pattern)?;
+        if region.is_some() && !matches!(plan.anchor, Anchor::Literal(_)) {
+            return Err("a region must begin with literal text".into());
+        }
+        let words = |n: &Option<Nearby>| n.as_ref().map(Words::new).transpose();
+        let member = self.members.len();
+        self.members.push(Member {
+            rule,
+            body: Dfa::new(plan.body)?,
+            post: plan.post.map(Dfa::new).transpose()?,
+            checks: spec.checks.clone(),
+            nearby: words(&spec.nearby)?,
+            unless: words(&spec.unless)?,
+            region,
+        });
+        for n in [&spec.nearby, &spec.unless].into_iter().flatten() {
+            self.history = self.history.max(n.within);
+        }
+        let acting = action.acts();
+        let span = plan.max_span;
+        let (literals, head, prefixes) = match plan.anchor {
+            Anchor::Class => {
+                self.class.push((acting, plan.forward, member));
+                return Ok(format!("class run, spans of at most {span} bytes"));
+            }
+            Anchor::Literal(l) => (l, None, plan.prefixes),
+            Anchor::Inner { literals, head, prefixes } => {
+                self.history = self.history.max(head.properties().maximum_len().unwrap_or(0));
+                (literals, Some(Dfa::reversed(head)?), Some(prefixes))
+            }
+        };
+        if let Some(p) = prefixes.filter(|_| acting) {
+            self.history = self.history.max(p.properties().maximum_len().unwrap_or(0));
+            self.prefixes.push((member as u32, p));
+        }
+        let group = Group {
+            forward: Dfa::new(plan.forward)?,
+            settle: match (literals.iter().map(Vec::len).min(), literals.iter().map(Vec::len).max()) {
+                (Some(least), Some(most)) if least < most && plan.key.is_none() && head.is_none() => most as u64,
+                _ => 0,
+            },
+            key: plan.key.map(Dfa::new).transpose()?,
+            head,
+            members: vec![member],
+            acting,
+        };
+        let engine = format!(
+            "{} of {} literal(s), automaton of {} states, spans of at most {span} bytes",
+            if group.key.is_some() {
+                "keyed by one"
+            } else if group.head.is_some() {
+                "around one"
+            } else {
+                "begins with one"
+            },
+            literals.len(),
+            group.forward.states(),
+        );
+        let g = self.groups.len() as u32;
+        self.groups.push(group);
+        for l in literals {
+            let at = match self.literal_bytes.iter().position(|x| *x == l) {
+                Some(at) => at,
+                None => {
+                    self.literals.push(Literal { len: l.len(), groups: Vec::new() });
+                    self.literal_bytes.push(l);
+                    self.literals.len() - 1
+                }
+            };
+            self.literals[at].groups.push(g);
+        }
+        Ok(engine)
+    }
+
+    /// Puts class rules together, acting and reporting ones apart; a bucket whose automaton explodes is halved.
+    fn class_buckets(&mut self) -> Result<(Vec<Group>, Triggers), String> {
+        let mut groups = std::mem::take(&mut self.groups);
+        let mut triggers = Triggers { guard: [0; 256], first: [0; 256], groups: Vec::new() };
+        let (acting, reporting): (Vec<_>, Vec<_>) = std::mem::take(&mut self.class).into_iter().partition(|c| c.0);
+        let mut todo = vec![acting, reporting];
+        while let Some(bucket) = todo.pop() {
+            if bucket.is_empty() {
+                continue;
+            }
+            let hirs: Vec<Hir> = bucket.iter().map(|c| c.1.clone()).collect();
+            match Dfa::several(&hirs, false) {
+                Ok(forward) => {
+                    if triggers.groups.len() == 8 {
+                        return Err("the class rules need more than eight automata".into());
+                    }
+                    let bit = 1 << triggers.groups.len();
+                    for b in 0..=255u8 {
+                        let q = forward.next(forward.start(), b);
+                        if q != 0 {
+                            triggers.guard[usize::from(b)] |= bit;
+                            (0..=255u8)
+                                .filter(|c| forward.next(q, *c) != 0)
+                                .for_each(|c| triggers.first[usize::from(c)] |= bit);
+                        }
+                    }
+                    triggers.groups.push(groups.len() as u32);
+                    groups.push(Group {
+                        forward,
+                        key: None,
+                        head: None,
+                        members: bucket.iter().map(|c| c.2).collect(),
+                        acting: bucket[0].0,
+                        settle: 0,
+                    });
+                }
+                Err(e) if bucket.len() == 1 => return Err(e),
+                Err(_) => {
+                    let mut bucket = bucket;
+                    let half = bucket.split_off(bucket.len() / 2);
+                    todo.extend([bucket, half]);
+                }
+            }
+        }
+        Ok((groups, triggers))
+    }
+
+    fn build_trackers(&mut self) -> Result<Vec<TrackerUse>, LoadError> {
+        let mut out = Vec::new();
+        for (name, rules) in &self.tracked {
+            let options: Vec<&toml::Table> = rules.iter().map(|(_, o, _)| o).collect();
+            let spec = trackers::build(name, &options)
+                .map_err(|e| LoadError::at(&rules[0].2, e, "see the built-in packs for an example"))?;
+            let ids: Vec<RuleId> = rules.iter().map(|(r, ..)| *r).collect();
+            let acting = ids.iter().any(|r| self.info[r.0 as usize].action.acts());
+            out.push(TrackerUse { spec, rules: ids, acting });
+        }
+        Ok(out)
+    }
+
+    /// One automaton over all prefixes if it fits, else several.
+    fn probes(&mut self) -> Result<Vec<Probe>, String> {
+        self.history += 1;
+        let mut out = Vec::new();
+        let mut todo = vec![std::mem::take(&mut self.prefixes)];
+        while let Some(mut bucket) = todo.pop() {
+            if bucket.is_empty() {
+                continue;
+            }
+            let (members, hirs): (Vec<u32>, Vec<Hir>) = bucket.iter().cloned().unzip();
+            match Dfa::several(&hirs, true) {
+                Ok(dfa) => out.push(Probe { dfa, members }),
+                Err(e) if bucket.len() == 1 => return Err(e),
+                Err(_) => {
+                    let half = bucket.split_off(bucket.len() / 2);
+                    todo.extend([bucket, half]);
+                }
+            }
+        }
+        Ok(out)
+    }
+}
+
+impl RuleSet {
+    pub(crate) fn candidates(&self) -> &dyn Candidates {
+        &self.candidates
     }
 }

@@ -4,6 +4,9 @@
 //! every start, every end. It shares with the engine only the parser that splits a pattern into its parts.
 //! It is *not* a second engine: no streaming, no candidates, no bound on time.
 
+pub mod cuts;
+pub mod hold;
+
 use forebay_scan::pattern::Parts;
 use forebay_scan::{Nearby, RuleSpec, What};
 use regex_automata::dfa::{Automaton, OverlappingState, dense};

@@ -32,7 +32,12 @@ fn main() -> anyhow::Result<()> {
                     let text = examples::expand(t).map_err(anyhow::Error::msg)?;
                     if brute.spans(text.as_bytes()).is_empty() == want {
                         bad += 1;
-                        println!("{}: {}: {} {t:?}", spec.origin, spec.name, if want { "does not match" } else { "matches" });
+                        println!(
+                            "{}: {}: {} {t:?}",
+                            spec.origin,
+                            spec.name,
+                            if want { "does not match" } else { "matches" }
+                        );
                     }
                 }
             }

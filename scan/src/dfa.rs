@@ -1,0 +1,363 @@
+//! The automaton that every rule runs on: small, dense, resumable at any byte.
+//!
+//! Built by `regex-automata` (parser, NFA, determinisation), then rewritten into a table of our own, because a stream
+//! needs three things that a search does not: a state that can be kept between pushes (two bytes), the answer "can
+//! anything still match?" for every state, and acceptance at the byte where it is known instead of one byte later.
+//!
+//! All automata are anchored and consume one byte of left context first (see [`crate::plan`]), so they have a single
+//! start state. The attacker is the author of a rule: sizes are limited while building.
+
+use std::collections::HashMap;
+
+use regex_automata::dfa::{Automaton, StartKind, dense};
+use regex_automata::nfa::thompson;
+use regex_automata::util::{primitives::StateID, start};
+use regex_automata::{Anchored, MatchKind};
+use regex_syntax::hir::Hir;
+
+/// Bound on the table of one automaton while it is built, in bytes. A rule that needs more is exploding: the largest
+/// honest rule (a three-part JWT) needs 0.4 MiB.
+const MAX_TABLE: usize = 8 << 20;
+/// Bound on the automaton's NFA, in bytes: stops `(((a{100}){100}){100})` before it is determinised.
+const MAX_NFA: usize = 4 << 20;
+
+/// A state of a [`Dfa`]. 0 is dead.
+pub(crate) type State = u16;
+
+/// Some longer input may be accepted.
+const VIABLE: u8 = 1;
+/// The input so far is accepted, whatever follows.
+const ALWAYS: u8 = 2;
+/// The input so far, but for its last byte, is accepted.
+const DELAYED: u8 = 4;
+/// The input so far is accepted if it ends here.
+const AT_END: u8 = 8;
+/// Whether the input so far is accepted depends on the next byte or the end.
+const OPEN: u8 = 16;
+/// The loop must look at the flags: something was accepted, or nothing more can be.
+const LOOK: u8 = 32;
+
+/// An anchored automaton over one or more patterns.
+pub(crate) struct Dfa {
+    classes: [u8; 256],
+    shift: u32,
+    trans: Vec<State>,
+    flags: Vec<u8>,
+    start: State,
+    /// Patterns accepted at a state, for `ALWAYS` and `AT_END`; `delayed` for `DELAYED`. Empty if never asked for.
+    accepts: Vec<Box<[u16]>>,
+    delayed: Vec<Box<[u16]>>,
+}
+
+impl std::fmt::Debug for Dfa {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Dfa({} states, {} bytes)", self.states(), self.bytes())
+    }
+}
+
+/// How a run went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Run {
+    /// All bytes were taken; more may matter.
+    Alive(State),
+    /// After `taken` bytes nothing that follows can matter any more.
+    Decided {
+        /// Bytes taken.
+        taken: usize,
+    },
+}
+
+impl Dfa {
+    /// An automaton for one pattern.
+    pub(crate) fn new(pattern: Hir) -> Result<Dfa, String> {
+        Self::build(&[pattern], false, false)
+    }
+
+    /// An automaton for one pattern, over the reversed input.
+    pub(crate) fn reversed(pattern: Hir) -> Result<Dfa, String> {
+        Self::build(&[pattern], true, false)
+    }
+
+    /// An automaton that accepts any of `patterns` and knows which.
+    pub(crate) fn several(patterns: &[Hir], reverse: bool) -> Result<Dfa, String> {
+        Self::build(patterns, reverse, true)
+    }
+
+    fn build(patterns: &[Hir], reverse: bool, several: bool) -> Result<Dfa, String> {
+        let nfa = thompson::Compiler::new()
+            .configure(
+                thompson::Config::new()
+                    .utf8(false)
+                    .reverse(reverse)
+                    .which_captures(thompson::WhichCaptures::None)
+                    .nfa_size_limit(Some(MAX_NFA)),
+            )
+            .build_many_from_hir(patterns)
+            .map_err(|_| format!("its automaton explodes (more than {} MiB of NFA)", MAX_NFA >> 20))?;
+        let config = dense::Config::new()
+            .match_kind(MatchKind::All)
+            .start_kind(StartKind::Anchored)
+            .accelerate(false)
+            .dfa_size_limit(Some(MAX_TABLE))
+            .determinize_size_limit(Some(MAX_TABLE * 4));
+        let source = dense::Builder::new()
+            .configure(config)
+            .build_from_nfa(&nfa)
+            .map_err(|_| format!("its automaton explodes (more than {} MiB)", MAX_TABLE >> 20))?;
+        Rewrite::run(&source, several)
+    }
+
+    /// The only start state.
+    pub(crate) fn start(&self) -> State {
+        self.start
+    }
+
+    /// Takes bytes. `matched` is set once anything is accepted.
+    #[inline]
+    pub(crate) fn run(&self, mut q: State, matched: &mut bool, bytes: impl IntoIterator<Item = u8>) -> Run {
+        for (i, b) in bytes.into_iter().enumerate() {
+            q = self.next(q, b);
+            let f = self.flags[usize::from(q)];
+            if f & LOOK != 0 {
+                *matched |= f & (ALWAYS | DELAYED) != 0;
+                if f & (VIABLE | OPEN) == 0 {
+                    return Run::Decided { taken: i + 1 };
+                }
+            }
+        }
+        Run::Alive(q)
+    }
+
+    /// One byte.
+    #[inline]
+    pub(crate) fn next(&self, q: State, b: u8) -> State {
+        self.trans[(usize::from(q) << self.shift) | usize::from(self.classes[usize::from(b)])]
+    }
+
+    /// Whether a longer input may be accepted, or the next byte decides about this one.
+    pub(crate) fn is_alive(&self, q: State) -> bool {
+        self.flags[usize::from(q)] & (VIABLE | OPEN) != 0
+    }
+
+    /// The input so far is accepted, whatever follows.
+    pub(crate) fn accepts_here(&self, q: State) -> bool {
+        self.flags[usize::from(q)] & ALWAYS != 0
+    }
+
+    /// The input so far but for its last byte is accepted.
+    pub(crate) fn accepted_before(&self, q: State) -> bool {
+        self.flags[usize::from(q)] & DELAYED != 0
+    }
+
+    /// The input so far is accepted if it ends here.
+    pub(crate) fn accepts_at_end(&self, q: State) -> bool {
+        self.flags[usize::from(q)] & AT_END != 0
+    }
+
+    /// Calls `f` with every length at which the run over `bytes` accepts, in rising order, until the automaton dies.
+    /// `at_end` says that nothing follows `bytes`.
+    pub(crate) fn ends(&self, bytes: impl IntoIterator<Item = u8>, at_end: bool, mut f: impl FnMut(usize)) {
+        let mut q = self.start;
+        let mut last = usize::MAX;
+        let mut tell = |n: usize, last: &mut usize| {
+            if *last != n {
+                *last = n;
+                f(n);
+            }
+        };
+        if self.accepts_here(q) {
+            tell(0, &mut last);
+        }
+        let mut n = 0;
+        for b in bytes {
+            q = self.next(q, b);
+            if self.accepted_before(q) {
+                tell(n, &mut last);
+            }
+            n += 1;
+            if self.accepts_here(q) {
+                tell(n, &mut last);
+            }
+            if !self.is_alive(q) {
+                return;
+            }
+        }
+        if at_end && self.accepts_at_end(q) {
+            tell(n, &mut last);
+        }
+    }
+
+    /// Calls `f` with every length at which the run over `bytes` accepts, and the patterns it accepts there, in rising
+    /// order (a length may come twice), until the automaton dies. For automata that know their patterns.
+    pub(crate) fn patterns(&self, bytes: impl IntoIterator<Item = u8>, at_end: bool, mut f: impl FnMut(usize, &[u16])) {
+        let mut q = self.start;
+        let mut n = 0;
+        for b in bytes {
+            q = self.next(q, b);
+            if self.accepted_before(q) {
+                f(n, &self.delayed[usize::from(q)]);
+            }
+            n += 1;
+            if self.accepts_here(q) {
+                f(n, &self.accepts[usize::from(q)]);
+            }
+            if !self.is_alive(q) {
+                return;
+            }
+        }
+        if at_end && self.accepts_at_end(q) {
+            f(n, &self.accepts[usize::from(q)]);
+        }
+    }
+
+    /// Number of states, the dead one included.
+    pub(crate) fn states(&self) -> usize {
+        self.flags.len()
+    }
+
+    /// Memory of the tables, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.trans.len() * 2 + self.flags.len() + 256
+    }
+}
+
+/// The way from the library's automaton, which accepts one byte late, to ours.
+struct Rewrite<'a> {
+    source: &'a dense::DFA<Vec<u32>>,
+    ids: Vec<StateID>,
+    index: HashMap<StateID, State>,
+}
+
+impl Rewrite<'_> {
+    fn run(source: &dense::DFA<Vec<u32>>, several: bool) -> Result<Dfa, String> {
+        let start = source
+            .start_state(&start::Config::new().anchored(Anchored::Yes).look_behind(Some(b'\n')))
+            .map_err(|e| format!("its automaton has no start: {e}"))?;
+        let mut r = Rewrite { source, ids: vec![StateID::ZERO], index: HashMap::new() };
+        let start = r.intern(start)?;
+        let reps = representatives(source);
+        let mut rows: Vec<State> = vec![0; reps.len()];
+        let mut at = 1;
+        while at < r.ids.len() {
+            let id = r.ids[at];
+            for b in &reps {
+                let to = r.intern(source.next_state(id, *b))?;
+                rows.push(to);
+            }
+            at += 1;
+        }
+        Ok(r.table(rows, &reps, start, several))
+    }
+
+    fn intern(&mut self, id: StateID) -> Result<State, String> {
+        if self.source.is_dead_state(id) || self.source.is_quit_state(id) {
+            return Ok(0);
+        }
+        if let Some(i) = self.index.get(&id) {
+            return Ok(*i);
+        }
+        let i = State::try_from(self.ids.len()).map_err(|_| "its automaton has more than 65,535 states".to_owned())?;
+        self.ids.push(id);
+        self.index.insert(id, i);
+        Ok(i)
+    }
+
+    fn table(&self, rows: Vec<State>, reps: &[u8], start: State, several: bool) -> Dfa {
+        let (n, width) = (self.ids.len(), reps.len());
+        let source = self.source;
+        let matches = |i: usize| i != 0 && source.is_match_state(self.ids[i]);
+        let list = |id: StateID| -> Box<[u16]> {
+            if !several || !source.is_match_state(id) {
+                return Box::default();
+            }
+            (0..source.match_len(id)).map(|k| source.match_pattern(id, k).as_usize() as u16).collect()
+        };
+        let mut flags = vec![0u8; n];
+        let mut accepts: Vec<Box<[u16]>> = vec![Box::default(); if several { n } else { 0 }];
+        let mut delayed = accepts.clone();
+        for i in 1..n {
+            let eoi = source.next_eoi_state(self.ids[i]);
+            let at_end = source.is_match_state(eoi);
+            let row = &rows[i * width..(i + 1) * width];
+            let count = row.iter().filter(|t| matches(usize::from(**t))).count();
+            if at_end {
+                flags[i] |= AT_END;
+            }
+            match count + usize::from(at_end) {
+                0 => {}
+                c if c == width + 1 => flags[i] |= ALWAYS,
+                _ => flags[i] |= OPEN,
+            }
+            if matches(i) {
+                flags[i] |= DELAYED;
+            }
+            if several {
+                accepts[i] = list(eoi);
+                delayed[i] = list(self.ids[i]);
+            }
+        }
+        // With several patterns "accepted whatever follows" must hold for each of them, not for their union: where the
+        // sets differ with the next byte, the verdict stays open.
+        if several {
+            for i in 1..n {
+                if flags[i] & ALWAYS != 0 {
+                    let row = &rows[i * width..(i + 1) * width];
+                    if row.iter().any(|t| delayed[usize::from(*t)] != accepts[i]) {
+                        flags[i] = flags[i] & !ALWAYS | OPEN;
+                    }
+                }
+            }
+        }
+        mark_viable(&rows, width, &mut flags);
+        for f in &mut flags {
+            if *f & (ALWAYS | DELAYED) != 0 || *f & (VIABLE | OPEN) == 0 {
+                *f |= LOOK;
+            }
+        }
+        let shift = width.next_power_of_two().trailing_zeros();
+        let mut trans = vec![0; n << shift];
+        for i in 0..n {
+            trans[i << shift..(i << shift) + width].copy_from_slice(&rows[i * width..(i + 1) * width]);
+        }
+        let mut classes = [0u8; 256];
+        for b in 0..=255u8 {
+            classes[usize::from(b)] = class_of(source, reps, b);
+        }
+        Dfa { classes, shift, trans, flags, start, accepts, delayed }
+    }
+}
+
+/// One byte of each class of bytes that the automaton cannot tell apart.
+fn representatives(source: &dense::DFA<Vec<u32>>) -> Vec<u8> {
+    source.byte_classes().representatives(0u8..=255).filter_map(|u| u.as_u8()).collect()
+}
+
+fn class_of(source: &dense::DFA<Vec<u32>>, reps: &[u8], b: u8) -> u8 {
+    let class = source.byte_classes().get(b);
+    reps.iter().position(|r| source.byte_classes().get(*r) == class).unwrap_or(0) as u8
+}
+
+/// Marks the states from which a longer input can be accepted, backwards from the accepting ones.
+fn mark_viable(rows: &[State], width: usize, flags: &mut [u8]) {
+    let n = flags.len();
+    let mut from: Vec<Vec<State>> = vec![Vec::new(); n];
+    for i in 1..n {
+        let mut last = 0;
+        for t in &rows[i * width..(i + 1) * width] {
+            if *t != 0 && *t != last {
+                from[usize::from(*t)].push(i as State);
+                last = *t;
+            }
+        }
+    }
+    let mut todo: Vec<usize> = (1..n).filter(|i| flags[*i] & (ALWAYS | OPEN) != 0).collect();
+    while let Some(i) = todo.pop() {
+        for f in std::mem::take(&mut from[i]) {
+            let f = usize::from(f);
+            if flags[f] & VIABLE == 0 {
+                flags[f] |= VIABLE;
+                todo.push(f);
+            }
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! How one rule is found: which literal or byte class gives it away, and which automata settle it.
+//!
+//! Everything is derived from the pattern's HIR; there is no second description of a rule beside it. Three ways:
+//!
+//! - **literal**: the rule's text, behind an optional guard byte, begins with one of a few literals. A hit gives the
+//!   start; the rule's automaton runs forward from there. When PRE is longer than a guard (a *keyed* rule:
+//!   `password = …`), the literals are those of PRE, PRE's automaton runs first, and spans begin where it accepts.
+//! - **inner**: a literal stands inside BODY (`@`, `://`) behind a bounded head. A hit runs the head backwards.
+//! - **class**: BODY begins with a narrow byte class behind a guard (digits, capitals). Rules of this kind share one
+//!   automaton per bucket, tried at every place where guard and first byte fit.
+//!
+//! A rule that fits none is refused as too slow, with the reason.
+//!
+//! *Guard*: one byte of context in front. Every forward automaton consumes it first, so that it has a single start
+//! state; where a rule has no guard, any byte does. A stream begins as if a line feed stood before it.
+
+use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, HirKind};
+
+use crate::literals;
+use crate::pattern::{self, Parts};
+
+/// A rule whose matches can overlap themselves more often than this is refused: an adversary would make every byte
+/// cost that many automaton steps.
+const MAX_OVERLAP: usize = 512;
+/// Longest head in front of an inner literal, in bytes: it is re-read at every hit of the literal.
+const MAX_HEAD: usize = 256;
+/// A class rule may begin with at most this many different bytes: letters and digits together would try it at every
+/// word of a text.
+const MAX_FIRST: usize = 40;
+
+/// What gives a rule away.
+#[derive(Clone, Debug)]
+pub(crate) enum Anchor {
+    /// Text (PRE's or BODY's, behind the guard) begins with one of these, ASCII case folded.
+    Literal(Vec<Vec<u8>>),
+    /// One of these, case folded, stands in BODY behind `head`.
+    Inner {
+        /// The literals.
+        literals: Vec<Vec<u8>>,
+        /// Guard and head, in reading order.
+        head: Hir,
+        /// What holds bytes before the literal is seen: guard and every prefix of the head and the literal.
+        prefixes: Hir,
+    },
+    /// BODY begins with a narrow class.
+    Class,
+}
+
+/// A rule, taken apart for the engine.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// How it is found.
+    pub(crate) anchor: Anchor,
+    /// For keyed rules: guard and PRE.
+    pub(crate) key: Option<Hir>,
+    /// Guard (or any byte, if keyed), BODY and POST.
+    pub(crate) forward: Hir,
+    /// BODY alone, after one byte of context.
+    pub(crate) body: Hir,
+    /// POST, after one byte of context; `None` if empty.
+    pub(crate) post: Option<Hir>,
+    /// Longest BODY in bytes.
+    pub(crate) max_span: usize,
+    /// For `Anchor::Literal` without key: guard and every proper prefix of the literals as the pattern spells them.
+    pub(crate) prefixes: Option<Hir>,
+}
+
+impl Plan {
+    /// Plans a pattern rule.
+    pub(crate) fn of(pattern: &str) -> Result<Plan, String> {
+        let parts = Parts::of(pattern)?;
+        let context = Context::of(&parts.pre)?;
+        let max_span = parts.body.properties().maximum_len().unwrap_or(pattern::MAX_SPAN);
+        let mut plan = Plan {
+            anchor: Anchor::Class,
+            key: None,
+            forward: concat([any_byte(), parts.body.clone(), parts.post.clone()]),
+            body: concat([any_byte(), parts.body.clone()]),
+            post: (!matches!(parts.post.kind(), HirKind::Empty)).then(|| concat([any_byte(), parts.post.clone()])),
+            max_span,
+            prefixes: None,
+        };
+        match context {
+            Context::Keyed { guard, rest } => plan.keyed(&parts, guard, &rest)?,
+            Context::Guard(guard) => {
+                plan.forward = concat([guard.clone(), parts.body.clone(), parts.post.clone()]);
+                plan.unkeyed(&parts, &guard)?;
+            }
+        }
+        Ok(plan)
+    }
+
+    fn keyed(&mut self, parts: &Parts, guard: Hir, rest: &Hir) -> Result<(), String> {
+        let literals = literals::prefixes(rest).filter(|l| usable(l, 2)).ok_or(
+            "what stands before the span must begin (after an optional guard byte) with literal words of two bytes or \
+             more, or be a single guard byte: nothing else can be looked for quickly",
+        )?;
+        let pre = rest.properties();
+        let (most, least) = (pre.maximum_len().unwrap_or(0), pre.minimum_len().unwrap_or(0));
+        let key_len = shortest(&literals);
+        overlap(most, key_len, "what stands before the span")?;
+        // A keyword can open a span at each place its gap may end; keywords repeat every `key_len` bytes.
+        let density = (most - least + 1).div_ceil(key_len);
+        overlap(self.span_and_post(parts) * density.min(key_len) / key_len.max(1), 1, "the span")?;
+        self.key = Some(concat([guard, rest.clone()]));
+        self.anchor = Anchor::Literal(literals);
+        Ok(())
+    }
+
+    fn unkeyed(&mut self, parts: &Parts, guard: &Hir) -> Result<(), String> {
+        let length = self.span_and_post(parts);
+        let narrow = first_bytes(&parts.body).is_some_and(|f| f.count() <= MAX_FIRST);
+        let literals = literals::prefixes(&parts.body);
+        let guarded = excludes(guard, &parts.body);
+        if let Some(l) = literals.filter(|l| usable(l, if narrow && guarded && length <= 128 { 3 } else { 2 })) {
+            if !guarded {
+                overlap(length, shortest(&l), "the span")?;
+            }
+            let most = l.iter().map(Vec::len).max().unwrap_or(1);
+            self.prefixes = Some(concat([guard.clone(), prefixes(&parts.body, most - 1)]));
+            self.anchor = Anchor::Literal(l);
+            return Ok(());
+        }
+        if let Some((literals, head)) = inner(&parts.body) {
+            let least = shortest(&literals);
+            overlap(length, least.max(2), "the span")?;
+            let most = literals.iter().map(Vec::len).max().unwrap_or(1);
+            let head_len = head.properties().maximum_len().unwrap_or(MAX_HEAD);
+            self.anchor = Anchor::Inner {
+                head: concat([guard.clone(), head]),
+                prefixes: concat([guard.clone(), prefixes(&parts.body, head_len + most - 1)]),
+                literals,
+            };
+            return Ok(());
+        }
+        if !narrow {
+            return Err(format!(
+                "the rule is too slow to look for: it has no literal to begin with or to contain, and begins with more \
+                 than {MAX_FIRST} different bytes; give it a keyword in front or a narrower first byte"
+            ));
+        }
+        overlap(length, 2, "the span")
+    }
+
+    fn span_and_post(&self, parts: &Parts) -> usize {
+        self.max_span + parts.post.properties().maximum_len().unwrap_or(0)
+    }
+}
+
+fn overlap(length: usize, step: usize, what: &str) -> Result<(), String> {
+    if length / step.max(1) > MAX_OVERLAP {
+        return Err(format!(
+            "{what} can be {length} bytes long and can begin again every {step} bytes: put a guard in front of it, \
+             a class of bytes that the span cannot contain"
+        ));
+    }
+    Ok(())
+}
+
+/// Whether literals are long enough and few enough to be looked for. A single byte only if it is rare in any text.
+fn usable(literals: &[Vec<u8>], least: usize) -> bool {
+    !literals.is_empty() && literals.len() <= 512 && literals.iter().all(|l| l.len() >= least || l == b"@")
+}
+
+fn shortest(literals: &[Vec<u8>]) -> usize {
+    literals.iter().map(Vec::len).min().unwrap_or(1)
+}
+
+/// A literal inside BODY behind a bounded head that cannot contain it.
+fn inner(body: &Hir) -> Option<(Vec<Vec<u8>>, Hir)> {
+    let HirKind::Concat(items) = body.kind() else { return None };
+    let mut best: Option<(usize, Vec<Vec<u8>>, Hir)> = None;
+    for i in 1..items.len() {
+        let head = Hir::concat(items[..i].to_vec());
+        if head.properties().maximum_len().is_none_or(|n| n > MAX_HEAD) || head.properties().minimum_len() == Some(0) {
+            break;
+        }
+        let Some(literals) = literals::prefixes(&Hir::concat(items[i..].to_vec())) else { continue };
+        let bytes = all_bytes(&head);
+        // So that no head can reach over an earlier hit: starts come in the order in which literals come.
+        let apart = literals.iter().all(|l| l.first().is_some_and(|b| !bytes.has_folded(*b)));
+        if !usable(&literals, 2) || !apart {
+            continue;
+        }
+        let score = if literals.len() == 1 && literals[0] == b"@" { 3 } else { shortest(&literals) };
+        if best.as_ref().is_none_or(|(s, ..)| score > *s) {
+            best = Some((score, literals, head));
+        }
+    }
+    best.map(|(_, l, h)| (l, h))
+}
+
+/// What PRE is.
+enum Context {
+    /// Exactly one byte, in which looks may hide.
+    Guard(Hir),
+    /// More: a guard byte, then the rest.
+    Keyed { guard: Hir, rest: Hir },
+}
+
+impl Context {
+    fn of(pre: &Hir) -> Result<Context, String> {
+        if pre.properties().maximum_len() <= Some(1) {
+            return Ok(Context::Guard(one_byte(pre)?));
+        }
+        let items = match pre.kind() {
+            HirKind::Concat(items) => items.clone(),
+            _ => vec![pre.clone()],
+        };
+        let mut split = 0;
+        let mut total = 0;
+        for (i, item) in items.iter().enumerate() {
+            let Some(n) = item.properties().maximum_len() else { break };
+            total += n;
+            if total > 1 || matches!(item.kind(), HirKind::Literal(_)) {
+                break;
+            }
+            split = i + 1;
+        }
+        let guard = one_byte(&Hir::concat(items[..split].to_vec()))?;
+        Ok(Context::Keyed { guard, rest: Hir::concat(items[split..].to_vec()) })
+    }
+}
+
+/// Makes an expression of at most one byte consume exactly one: where it would consume none, any byte stands there.
+fn one_byte(h: &Hir) -> Result<Hir, String> {
+    let (least, most) = (h.properties().minimum_len().unwrap_or(0), h.properties().maximum_len().unwrap_or(0));
+    if most == 0 {
+        return Ok(concat([any_byte(), h.clone()]));
+    }
+    if least == 1 {
+        return Ok(h.clone());
+    }
+    match h.kind() {
+        HirKind::Capture(c) => one_byte(&c.sub),
+        HirKind::Repetition(r) => Ok(Hir::alternation(vec![any_byte(), one_byte(&r.sub)?])),
+        HirKind::Alternation(items) => {
+            Ok(Hir::alternation(items.iter().map(one_byte).collect::<Result<Vec<_>, String>>()?))
+        }
+        HirKind::Concat(items) => {
+            let at = items.iter().position(|i| i.properties().maximum_len() != Some(0)).unwrap_or(0);
+            if at != 0 {
+                return Err("an assertion in front of an optional guard byte is not supported: put it behind".into());
+            }
+            let mut out = vec![one_byte(&items[0])?];
+            out.extend_from_slice(&items[1..]);
+            Ok(Hir::concat(out))
+        }
+        _ => Err("the guard in front of the span is too complicated: write it as `(?:^|[^…])`".into()),
+    }
+}
+
+/// Every prefix of `h`, the empty one included, of at most about `budget` bytes.
+fn prefixes(h: &Hir, budget: usize) -> Hir {
+    if budget == 0 {
+        return Hir::empty();
+    }
+    match h.kind() {
+        HirKind::Empty | HirKind::Look(_) => Hir::empty(),
+        HirKind::Literal(l) => {
+            let mut out = Hir::empty();
+            for b in l.0[..l.0.len().min(budget)].iter().rev() {
+                out = optional(concat([Hir::literal([*b]), out]));
+            }
+            out
+        }
+        HirKind::Class(c) => match c.maximum_len() {
+            Some(1) => optional(h.clone()),
+            // A character of several bytes may be cut inside: any bytes stand for its beginning.
+            Some(n) => repeat(any_byte(), 0, (n as u32).min(budget as u32)),
+            None => Hir::empty(),
+        },
+        HirKind::Capture(c) => prefixes(&c.sub, budget),
+        HirKind::Alternation(items) => Hir::alternation(items.iter().map(|i| prefixes(i, budget)).collect()),
+        HirKind::Repetition(r) => {
+            let least = r.sub.properties().minimum_len().unwrap_or(0).max(1);
+            let most = r.max.unwrap_or(u32::MAX).min(budget.div_ceil(least) as u32);
+            if most == 0 {
+                return Hir::empty();
+            }
+            let first = prefixes(&r.sub, budget);
+            if r.sub.properties().maximum_len() == Some(1) && least == 1 {
+                return repeat((*r.sub).clone(), 0, most);
+            }
+            concat([repeat((*r.sub).clone(), 0, most - 1), first])
+        }
+        HirKind::Concat(items) => {
+            let mut out = Hir::empty();
+            let mut starts = Vec::new();
+            let mut used = 0;
+            for i in items {
+                starts.push(used);
+                used += i.properties().minimum_len().unwrap_or(0);
+            }
+            for (i, used) in items.iter().zip(starts).rev() {
+                if used >= budget && used > 0 {
+                    continue;
+                }
+                let here = prefixes(i, budget - used);
+                out = Hir::alternation(vec![here, concat([i.clone(), out])]);
+            }
+            out
+        }
+    }
+}
+
+fn optional(h: Hir) -> Hir {
+    repeat(h, 0, 1)
+}
+
+fn repeat(sub: Hir, min: u32, max: u32) -> Hir {
+    Hir::repetition(regex_syntax::hir::Repetition { min, max: Some(max), greedy: true, sub: Box::new(sub) })
+}
+
+pub(crate) fn concat<const N: usize>(items: [Hir; N]) -> Hir {
+    Hir::concat(items.to_vec())
+}
+
+/// Any byte at all.
+pub(crate) fn any_byte() -> Hir {
+    Hir::class(Class::Bytes(ClassBytes::new([ClassBytesRange::new(0, 255)])))
+}
+
+/// A set of bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ByteSet([u64; 4]);
+
+impl ByteSet {
+    pub(crate) fn add(&mut self, b: u8) {
+        self.0[usize::from(b >> 6)] |= 1 << (b & 63);
+    }
+
+    pub(crate) fn has(&self, b: u8) -> bool {
+        self.0[usize::from(b >> 6)] & (1 << (b & 63)) != 0
+    }
+
+    fn has_folded(&self, b: u8) -> bool {
+        self.has(b.to_ascii_lowercase()) || self.has(b.to_ascii_uppercase())
+    }
+
+    fn union(&mut self, other: &ByteSet) {
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a |= b);
+    }
+
+    fn count(&self) -> usize {
+        self.0.iter().map(|w| w.count_ones() as usize).sum()
+    }
+
+    fn meets(&self, other: &ByteSet) -> bool {
+        self.0.iter().zip(other.0).any(|(a, b)| a & b != 0)
+    }
+
+    fn full() -> ByteSet {
+        ByteSet([u64::MAX; 4])
+    }
+}
+
+/// The bytes a match can begin with; `None` if it can be empty.
+fn first_bytes(h: &Hir) -> Option<ByteSet> {
+    let mut out = ByteSet::default();
+    match h.kind() {
+        HirKind::Empty | HirKind::Look(_) => return None,
+        HirKind::Literal(l) => out.add(*l.0.first()?),
+        HirKind::Class(_) => out = class_firsts(h),
+        HirKind::Capture(c) => return first_bytes(&c.sub),
+        HirKind::Repetition(r) if r.min > 0 => return first_bytes(&r.sub),
+        HirKind::Repetition(_) => return None,
+        HirKind::Alternation(items) => {
+            for i in items {
+                out.union(&first_bytes(i)?);
+            }
+        }
+        HirKind::Concat(items) => {
+            for i in items {
+                match first_bytes(i) {
+                    Some(f) => {
+                        out.union(&f);
+                        return Some(out);
+                    }
+                    None => out.union(&optional_firsts(i)),
+                }
+            }
+            return None;
+        }
+    }
+    Some(out)
+}
+
+fn optional_firsts(h: &Hir) -> ByteSet {
+    match h.kind() {
+        HirKind::Empty | HirKind::Look(_) => ByteSet::default(),
+        HirKind::Repetition(r) => first_bytes(&r.sub).unwrap_or_else(|| optional_firsts(&r.sub)),
+        HirKind::Capture(c) => optional_firsts(&c.sub),
+        HirKind::Alternation(items) | HirKind::Concat(items) => {
+            let mut out = ByteSet::default();
+            for i in items {
+                out.union(&first_bytes(i).unwrap_or_else(|| optional_firsts(i)));
+            }
+            out
+        }
+        HirKind::Literal(_) | HirKind::Class(_) => first_bytes(h).unwrap_or_default(),
+    }
+}
+
+fn class_firsts(h: &Hir) -> ByteSet {
+    let mut out = ByteSet::default();
+    match h.kind() {
+        HirKind::Class(Class::Bytes(c)) => {
+            c.ranges().iter().for_each(|r| (r.start()..=r.end()).for_each(|b| out.add(b)))
+        }
+        HirKind::Class(Class::Unicode(c)) => {
+            for r in c.ranges() {
+                if u32::from(r.end()) - u32::from(r.start()) > 4096 {
+                    return ByteSet::full();
+                }
+                for ch in r.start()..=r.end() {
+                    out.add(ch.encode_utf8(&mut [0; 4]).as_bytes()[0]);
+                }
+            }
+        }
+        _ => {}
+    }
+    out
+}
+
+/// Every byte that can stand anywhere in a match.
+fn all_bytes(h: &Hir) -> ByteSet {
+    let mut out = ByteSet::default();
+    match h.kind() {
+        HirKind::Empty | HirKind::Look(_) => {}
+        HirKind::Literal(l) => l.0.iter().for_each(|b| out.add(*b)),
+        HirKind::Class(Class::Bytes(_)) => out = class_firsts(h),
+        HirKind::Class(Class::Unicode(_)) => {
+            out = class_firsts(h);
+            (0x80..=0xff).for_each(|b| out.add(b));
+        }
+        HirKind::Capture(c) => return all_bytes(&c.sub),
+        HirKind::Repetition(r) => return all_bytes(&r.sub),
+        HirKind::Alternation(items) | HirKind::Concat(items) => items.iter().for_each(|i| out.union(&all_bytes(i))),
+    }
+    out
+}
+
+/// Whether no byte of `body` but its last could be the guard of another match: matches cannot overlap themselves.
+fn excludes(guard: &Hir, body: &Hir) -> bool {
+    !matches!(guard.kind(), HirKind::Concat(_)) && !has_look(guard) && !all_bytes(guard).meets(&all_bytes(body))
+}
+
+fn has_look(h: &Hir) -> bool {
+    !h.properties().look_set().is_empty()
+}
