@@ -332,7 +332,11 @@ impl Compiler {
                 self.class.push((acting, plan.forward, member));
                 return Ok(format!("class run, spans of at most {span} bytes"));
             }
-            Anchor::Literal(l) => (l, None, plan.prefixes),
+            Anchor::Literal(l) => {
+                // A literal may end in a later push than it began: its automaton is then started from history.
+                self.history = self.history.max(l.iter().map(Vec::len).max().unwrap_or(0));
+                (l, None, plan.prefixes)
+            }
             Anchor::Inner { literals, head, prefixes } => {
                 self.history = self.history.max(head.properties().maximum_len().unwrap_or(0));
                 (literals, Some(Dfa::reversed(head)?), Some(prefixes))
