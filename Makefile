@@ -66,7 +66,10 @@ install: man ## binaries, units, man pages and completions under PREFIX (/usr/lo
 	install -D -m 0644 target/completions/forebay.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_forebay
 	install -D -m 0644 target/completions/forebay.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/forebay.fish
 	install -D -m 0644 -t $(DESTDIR)/etc/systemd/system systemd/forebayd.service systemd/forebayd.socket
+	sed -i "s#/usr/local/bin/#$(PREFIX)/bin/#" $(DESTDIR)/etc/systemd/system/forebayd.service
 	install -D -m 0644 systemd/forebay.sysusers $(DESTDIR)/etc/sysusers.d/forebay.conf
+	install -D -m 0644 systemd/forebay.tmpfiles $(DESTDIR)/etc/tmpfiles.d/forebay.conf
+	[ -e $(DESTDIR)/etc/forebay/forebayd.toml ] || install -D -m 0644 systemd/forebayd.toml $(DESTDIR)/etc/forebay/forebayd.toml
 
 # What the Rust toolchain does not bring: a C compiler and linker.
 system:
