@@ -8,6 +8,8 @@
 //! A tracker is built once per rule set from all rules that name it (its vocabulary lives in their `options`), and
 //! started once per stream.
 
+mod elision;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -44,6 +46,8 @@ pub(crate) trait Tracker: Send {
 
 /// Builds the tracker `name` from the options of the rules that name it, in order.
 pub(crate) fn build(name: &str, rules: &[&toml::Table]) -> Result<Arc<dyn TrackerSpec>, String> {
-    let _ = rules;
-    Err(format!("there is no tracker `{name}`"))
+    match name {
+        "comment-elision" => elision::CommentElision::build(rules),
+        _ => Err(format!("there is no tracker `{name}`")),
+    }
 }
