@@ -61,7 +61,6 @@ pub(crate) struct Found {
     pub(crate) action: Action,
     pub(crate) start: u64,
     pub(crate) end: u64,
-    pub(crate) at_limit: bool,
     /// Where it begins and ends; `None` in a file too long to keep.
     pub(crate) places: Option<(Place, Place)>,
     pub(crate) excerpt: Option<Excerpt>,
@@ -162,7 +161,6 @@ impl Inspector {
                     action: self.actions.get(f.rule.0 as usize).copied().unwrap_or(f.action),
                     start: f.span.start,
                     end: f.span.end,
-                    at_limit: f.at_limit,
                     places,
                     excerpt: text.map(|text| hidden.excerpt(text, span(f))),
                 })

@@ -48,10 +48,9 @@ impl Text {
             Some((start, _)) => format!("{}:{}", start.line, start.column),
             None => format!("byte {}", f.start),
         };
-        let limit = if f.at_limit { " (undecided at a bound, taken as a match)" } else { "" };
         writeln!(
             out,
-            "{PATH}{path}{PATH:#}:{place}: {style}{}{style:#} {}: {}{limit}",
+            "{PATH}{path}{PATH:#}:{place}: {style}{}{style:#} {}: {}",
             f.severity.as_str(),
             f.name,
             f.title

@@ -14,9 +14,6 @@ pub(crate) struct FindingLine<'a> {
     pub(crate) end: u64,
     pub(crate) severity: Severity,
     pub(crate) action: Action,
-    /// Only there when a bound was reached before the rule could decide.
-    #[serde(skip_serializing_if = "is_false")]
-    pub(crate) at_limit: bool,
 }
 
 impl<'a> FindingLine<'a> {
@@ -32,13 +29,7 @@ impl<'a> FindingLine<'a> {
             end: finding.span.end,
             severity: rule.severity,
             action: finding.action,
-            at_limit: finding.at_limit,
         })
     }
 }
 
-// serde wants a function over a reference.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_false(b: &bool) -> bool {
-    !b
-}
