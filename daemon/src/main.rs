@@ -1,2 +1,143 @@
-//! (to be written)
-fn main() {}
+//! `forebayd`: the daemon's command line.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+use forebayd::listener::Listener;
+use forebayd::{Config, ServedProfiles, Server, logging};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Filters streams for the agents of this host, over a Unix socket.
+#[derive(Parser)]
+#[command(name = "forebayd", version, after_help = EXAMPLE, args_conflicts_with_subcommands = true)]
+struct Args {
+    /// Config file (TOML). Without it, the defaults shown below.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Socket to listen on; comes before the config's. Under systemd the socket that it passes comes first.
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Reads a config and compiles its profiles: exit 0 if the daemon could start with it, 2 with file and line if not.
+    Check {
+        /// The config file.
+        config: PathBuf,
+    },
+}
+
+const EXAMPLE: &str = r#"Example:
+  forebayd --socket /tmp/forebay.sock
+  forebayd check /etc/forebay/forebayd.toml && forebayd --config /etc/forebay/forebayd.toml
+
+The config file, with its defaults:
+  socket = "/run/forebay/forebay.sock"  # no default; leave it out when systemd passes the socket
+  socket_mode = "0600"
+  profiles = ["tool-output", "model-output", "tool-input", "prompt"]  # or paths of profile files
+  [limits]
+  connections = 1024
+  connections_per_uid = 256
+  streams = 65536
+  streams_per_uid = 16384
+  streams_per_connection = 16384
+  buffered_bytes = 268435456            # waiting for slow readers
+  buffered_bytes_per_uid = 67108864
+  stream_window = 65536                 # bytes
+  connection_window = 262144            # bytes
+  [timeouts]                            # "500ms", "5s", "10m", "1h"
+  handshake = "5s"
+  idle = "1h"
+  stall = "5m"
+  grace = "30s"
+  [log]
+  level = "info"                        # error, warn, info, debug, trace
+  format = "text"                       # or "json"
+
+SIGTERM and SIGINT drain: no new streams, open ones may finish for the grace time."#;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match &args.command {
+        Some(Command::Check { config }) => check(config),
+        None => serve(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("forebayd: {e:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn check(path: &PathBuf) -> anyhow::Result<()> {
+    let config = Config::load(path)?;
+    let profiles = load_profiles(&config)?;
+    for p in profiles.iter() {
+        println!("profile {}: {} rules", p.name, p.rules.rules().len());
+    }
+    println!("{} is fine", path.display());
+    Ok(())
+}
+
+fn serve(args: &Args) -> anyhow::Result<()> {
+    let config = match &args.config {
+        Some(path) => Config::load(path)?,
+        None => Config::default(),
+    };
+    logging::install(&config.log)?;
+    let profiles = load_profiles(&config)?;
+    let listener = listen(args.socket.as_ref().or(config.socket.as_ref()), config.socket_mode)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the runtime did not start")?;
+    runtime.block_on(async {
+        let server = Server::new(config, profiles, listener).context("the kernel gave no random bytes")?;
+        let shutdown = shutdown_signal().context("signals cannot be handled")?;
+        tell_systemd(&[sd_notify::NotifyState::Ready]);
+        tracing::info!(version = forebayd::VERSION, "ready");
+        server.run(shutdown).await.context("the socket cannot be served")?;
+        tracing::info!("stopped");
+        Ok(())
+    })
+}
+
+fn load_profiles(config: &Config) -> anyhow::Result<ServedProfiles> {
+    ServedProfiles::load(&config.profiles, &config.base).map_err(|e| anyhow::anyhow!(e))
+}
+
+fn listen(socket: Option<&PathBuf>, mode: u32) -> anyhow::Result<Listener> {
+    if let Some(passed) = Listener::from_systemd().context("the socket that systemd passed cannot be used")? {
+        return Ok(passed);
+    }
+    let path = socket.context("no socket: give --socket PATH, set `socket` in the config, or start by systemd")?;
+    Listener::bind(path, mode).with_context(|| format!("cannot listen on {}", path.display()))
+}
+
+/// Completes at the first SIGTERM or SIGINT. Both are caught from the moment this returns.
+fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
+        tell_systemd(&[sd_notify::NotifyState::Stopping]);
+    })
+}
+
+/// Without systemd there is nobody to tell, and that is no fault.
+fn tell_systemd(state: &[sd_notify::NotifyState<'_>]) {
+    if let Err(e) = sd_notify::notify(state) {
+        tracing::warn!(error = %e, "systemd was not told");
+    }
+}

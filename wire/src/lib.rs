@@ -1,1 +1,33 @@
-//! (to be written)
+//! How two processes talk: frames, windows and the numbers both sides agree on.
+//!
+//! The byte layout is specified in `wire/PROTOCOL.md`; this crate is one implementation of it, used by the daemon and
+//! by the client. It is *not* a connection: no socket, no clock, no state machine of a peer. It knows nothing of rules.
+//!
+//! - [`decode`] is the one function that turns a peer's bytes into a [`Frame`]; [`encode`] is its inverse.
+//!   [`FrameCodec`] offers both as a `tokio-util` codec.
+//! - [`SendWindow`] and [`ReceiveWindow`] are the credit arithmetic of both directions.
+//!
+//! Invariants: decoding never panics, never allocates more than the frame's own length, and refuses a frame as soon
+//! as its header is there, before its payload is awaited. The attacker is a peer who may send any byte at any time.
+#![forbid(unsafe_code)]
+
+mod codec;
+mod credit;
+mod decode;
+mod encode;
+mod error;
+mod frame;
+mod limits;
+
+pub use codec::FrameCodec;
+pub use credit::{CreditOverflow, CreditOverrun, MAX_WINDOW, ReceiveWindow, SendWindow};
+pub use decode::decode;
+pub use encode::{EncodeError, encode, put_data, put_released};
+pub use error::{Code, WireError};
+pub use frame::{
+    Action, Credit, ErrorFrame, Family, Finding, Frame, FrameType, Goaway, Held, Hello, Open, ProfileStatus, Reason,
+    Report, Severity, Status, StreamId, Welcome, negotiate,
+};
+pub use limits::{
+    HEADER_LEN, MAGIC, MAX_MESSAGE, MAX_NAME, MAX_PAYLOAD, MAX_REASONS, MAX_SESSION, VERSION, VERSION_MIN,
+};

@@ -1,0 +1,348 @@
+//! The daemon's one TOML file, parsed into typed values with the line of every mistake.
+//!
+//! ```toml
+//! socket = "/run/forebay/forebay.sock"     # left out when systemd passes the socket
+//! socket_mode = "0660"
+//! profiles = ["tool-output", "model-output", "/etc/forebay/profiles/house.toml"]
+//!
+//! [limits]
+//! streams_per_uid = 16384
+//!
+//! [timeouts]
+//! idle = "1h"
+//!
+//! [log]
+//! level = "info"
+//! format = "json"
+//! ```
+
+use std::fmt;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use forebay_scan::Profile;
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+
+/// Everything that can be configured.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where to listen; `None` when systemd passes the socket.
+    pub socket: Option<PathBuf>,
+    /// Permission bits of the socket file. 0600 unless set: who may connect may ask for scans and read the status.
+    pub socket_mode: u32,
+    /// Built-in profile names and profile files.
+    pub profiles: Vec<String>,
+    /// Folder that relative paths in `profiles` start from.
+    pub base: PathBuf,
+    /// Bounds.
+    pub limits: Limits,
+    /// Times.
+    pub timeouts: Timeouts,
+    /// Logs.
+    pub log: LogConfig,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            socket: None,
+            socket_mode: 0o600,
+            profiles: Profile::BUILTIN.iter().map(|p| (*p).to_owned()).collect(),
+            base: PathBuf::from("."),
+            limits: Limits::default(),
+            timeouts: Timeouts::default(),
+            log: LogConfig::default(),
+        }
+    }
+}
+
+/// Bounds. Each default says which attack picked it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Open connections in all. A connection costs about 100 KiB of buffers at worst: 1,024 of them are 100 MB.
+    pub connections: u64,
+    /// Open connections of one user: an agent with its tools uses a few dozen; a connect flood stops here.
+    pub connections_per_uid: u64,
+    /// Open streams in all. An idle stream is promised to cost at most 4 KiB: 65,536 of them are 256 MiB.
+    pub streams: u64,
+    /// Open streams of one user: a quarter of all, so that four hostile users still leave room.
+    pub streams_per_uid: u64,
+    /// Open streams of one connection.
+    pub streams_per_connection: u64,
+    /// Bytes waiting for slow readers in all.
+    pub buffered_bytes: u64,
+    /// Bytes waiting for slow readers of one user: a client that opens 16,384 streams and takes nothing back is cut
+    /// off here, at a thousandth of what its windows add up to.
+    pub buffered_bytes_per_uid: u64,
+    /// Credit of a stream's Data, in bytes: what a client may have sent and the daemon not yet scanned.
+    /// 64 KiB keep a local socket busy (1 GB/s times 50 µs of wake-up are 50 KB).
+    pub stream_window: u32,
+    /// Credit of a connection's Data over all streams, in bytes: bounds what a client with many blocked streams
+    /// can pin, whatever their number.
+    pub connection_window: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            connections: 1024,
+            connections_per_uid: 256,
+            streams: 65_536,
+            streams_per_uid: 16_384,
+            streams_per_connection: 16_384,
+            buffered_bytes: 256 << 20,
+            buffered_bytes_per_uid: 64 << 20,
+            stream_window: 64 << 10,
+            connection_window: 256 << 10,
+        }
+    }
+}
+
+/// Times, written as `"500ms"`, `"5s"`, `"10m"` or `"1h"`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Timeouts {
+    /// From accept to a whole Hello: a half-open connection holds a slot no longer than this.
+    #[serde(deserialize_with = "duration")]
+    pub handshake: Duration,
+    /// Longest silence of a client. Long, because a build may print nothing for an hour; a Ping counts as traffic.
+    #[serde(deserialize_with = "duration")]
+    pub idle: Duration,
+    /// Longest time for which a client may leave output untaken: not read its socket, or give a stream no credit.
+    #[serde(deserialize_with = "duration")]
+    pub stall: Duration,
+    /// How long open streams may take to finish after SIGTERM.
+    #[serde(deserialize_with = "duration")]
+    pub grace: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Timeouts {
+            handshake: Duration::from_secs(5),
+            idle: Duration::from_secs(3600),
+            stall: Duration::from_secs(300),
+            grace: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Logs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogConfig {
+    /// `error`, `warn`, `info`, `debug`, `trace`, or a `tracing` filter.
+    pub level: String,
+    /// How lines look.
+    pub format: LogFormat,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        LogConfig { level: "info".to_owned(), format: LogFormat::Text }
+    }
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// A config that cannot be used: place, what is wrong, the mend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// `file:line`.
+    pub place: String,
+    /// What is wrong and what to do about it.
+    pub what: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.what)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// Longest config file, in bytes: people write it.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// Most profiles: with [`forebay_wire::MAX_NAME`] this keeps a Status in one frame.
+const MAX_PROFILES: usize = 64;
+
+impl Config {
+    /// Reads a config file.
+    pub fn load(path: &Path) -> Result<Config, ConfigError> {
+        let fail = |what: String| ConfigError { place: path.display().to_string(), what };
+        let size = fs::metadata(path).map_err(|e| fail(format!("cannot be read: {e}; mend the path")))?.len();
+        if size > MAX_CONFIG_BYTES {
+            return Err(fail(format!("is {size} bytes; a config has at most {MAX_CONFIG_BYTES}")));
+        }
+        let text = fs::read_to_string(path).map_err(|e| fail(format!("cannot be read: {e}; it must be UTF-8 text")))?;
+        let mut config = Config::parse(&text, &path.display().to_string())?;
+        if let Some(dir) = path.parent() {
+            config.base = dir.to_owned();
+        }
+        Ok(config)
+    }
+
+    /// Parses a config. `origin` is the file name that errors show.
+    pub fn parse(text: &str, origin: &str) -> Result<Config, ConfigError> {
+        let at =
+            |span: Range<usize>, what: String| ConfigError { place: format!("{origin}:{}", line(text, span)), what };
+        let raw: Raw = toml::from_str(text).map_err(|e| {
+            let message = e.message().trim().replace('\n', " ");
+            at(e.span().unwrap_or(0..0), format!("{message}; see `forebayd --help` for the keys"))
+        })?;
+        let mut config = Config { limits: raw.limits.get_ref().clone(), ..Config::default() };
+        if let Some(message) = config.limits.fault() {
+            return Err(at(raw.limits.span(), format!("[limits] {message}")));
+        }
+        config.timeouts = raw.timeouts;
+        config.log = raw.log.get_ref().clone();
+        if let Err(e) = tracing_subscriber::EnvFilter::try_new(&config.log.level) {
+            return Err(at(raw.log.span(), format!("[log] level: {e}; use error, warn, info, debug or trace")));
+        }
+        if let Some(socket) = raw.socket {
+            if socket.get_ref().as_os_str().is_empty() {
+                return Err(at(
+                    socket.span(),
+                    "socket is empty; give a path, or leave it out under systemd".to_owned(),
+                ));
+            }
+            config.socket = Some(socket.into_inner());
+        }
+        if let Some(mode) = raw.socket_mode {
+            config.socket_mode =
+                u32::from_str_radix(mode.get_ref(), 8).ok().filter(|m| *m <= 0o777).ok_or_else(|| {
+                    at(mode.span(), format!("socket_mode `{}` is no file mode; write it like \"0660\"", mode.get_ref()))
+                })?;
+        }
+        if let Some(profiles) = raw.profiles {
+            if profiles.get_ref().is_empty() || profiles.get_ref().len() > MAX_PROFILES {
+                return Err(at(profiles.span(), format!("name 1 to {MAX_PROFILES} profiles")));
+            }
+            config.profiles = profiles.into_inner();
+        }
+        Ok(config)
+    }
+}
+
+impl Limits {
+    /// What makes the limits unusable, if anything does.
+    fn fault(&self) -> Option<String> {
+        const LEAST_WINDOW: u32 = 1024;
+        let windows = [("stream_window", self.stream_window), ("connection_window", self.connection_window)];
+        for (name, value) in windows {
+            if !(LEAST_WINDOW..=forebay_wire::MAX_WINDOW).contains(&value) {
+                return Some(format!("{name} is {value}; use {LEAST_WINDOW} to {}", forebay_wire::MAX_WINDOW));
+            }
+        }
+        if self.connection_window < self.stream_window {
+            return Some("connection_window is below stream_window; one stream could never use its credit".to_owned());
+        }
+        // With the fair share a total of one could never be given to anybody.
+        let totals = [("connections", self.connections), ("streams", self.streams)];
+        totals.iter().find(|(_, n)| *n < 2).map(|(name, n)| format!("{name} is {n}; use at least 2"))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    socket: Option<Spanned<PathBuf>>,
+    socket_mode: Option<Spanned<String>>,
+    profiles: Option<Spanned<Vec<String>>>,
+    #[serde(default = "unplaced")]
+    limits: Spanned<Limits>,
+    #[serde(default)]
+    timeouts: Timeouts,
+    #[serde(default = "unplaced")]
+    log: Spanned<LogConfig>,
+}
+
+fn unplaced<T: Default>() -> Spanned<T> {
+    Spanned::new(0..0, T::default())
+}
+
+fn line(text: &str, span: Range<usize>) -> usize {
+    text.as_bytes().iter().take(span.start).filter(|b| **b == b'\n').count() + 1
+}
+
+fn duration<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(d)?;
+    parse_duration(&text).ok_or_else(|| {
+        serde::de::Error::custom(format!(
+            "`{text}` is no time; write \"500ms\", \"5s\", \"10m\" or \"1h\" (1ms to 30 days)"
+        ))
+    })
+}
+
+fn parse_duration(text: &str) -> Option<Duration> {
+    let split = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(split);
+    let number: u64 = number.parse().ok()?;
+    let ms = match unit {
+        "ms" => 1,
+        "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return None,
+    };
+    let ms = number.checked_mul(ms)?;
+    const LONGEST_MS: u64 = 30 * 24 * 3_600_000;
+    (1..=LONGEST_MS).contains(&ms).then(|| Duration::from_millis(ms))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Config::parse(text, "f.toml").err().map_or_else(|| "no error".to_owned(), |e| e.to_string())
+    }
+
+    #[test]
+    fn a_whole_config() {
+        let text = "socket = \"/tmp/s\"\nsocket_mode = \"0660\"\nprofiles = [\"prompt\"]\n[limits]\nstreams = 10\n\
+                    [timeouts]\nidle = \"250ms\"\n[log]\nlevel = \"debug\"\nformat = \"json\"\n";
+        let config = Config::parse(text, "f.toml").unwrap();
+        assert_eq!(config.socket.as_deref(), Some(Path::new("/tmp/s")));
+        assert_eq!(config.socket_mode, 0o660);
+        assert_eq!(config.limits.streams, 10);
+        assert_eq!(config.limits.stream_window, Limits::default().stream_window);
+        assert_eq!(config.timeouts.idle, Duration::from_millis(250));
+        assert_eq!(config.log.format, LogFormat::Json);
+    }
+
+    #[test]
+    fn mistakes_name_their_line() {
+        assert!(error("\n\nsokcet = \"x\"").starts_with("f.toml:3: unknown field `sokcet`"));
+        assert!(error("[limits]\nstream = 1").starts_with("f.toml:2: unknown field `stream`"));
+        assert!(error("[timeouts]\n\nidle = \"soon\"").starts_with("f.toml:3: `soon` is no time"));
+        assert!(error("\nsocket_mode = \"9\"").starts_with("f.toml:2: socket_mode"));
+        assert!(error("profiles = []").contains("name 1 to 64"));
+        assert!(error("[limits]\nstream_window = 1").contains("stream_window is 1"));
+        assert!(error("[limits]\nconnections = 1").contains("use at least 2"));
+        assert!(error("[log]\nformat = \"xml\"").starts_with("f.toml:2: unknown variant `xml`"));
+        assert!(error("socket = ").starts_with("f.toml:1:"));
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(parse_duration("90s"), Some(Duration::from_secs(90)));
+        for bad in ["", "5", "s", "5d", "0s", "-1s", "99999999999999999999h", "1.5s", "800h"] {
+            assert_eq!(parse_duration(bad), None, "{bad}");
+        }
+    }
+}

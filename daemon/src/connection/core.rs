@@ -1,0 +1,585 @@
+//! The connection's state machine, without I/O: the task gives it bytes and the time, it fills the write buffer.
+//!
+//! Order of work in [`Core::run`]: streams that can go on, each one piece in turn, then the next frame. It stops when
+//! the write buffer is full (the client does not read: neither do we), when its budget is spent (others get a turn),
+//! or when it needs more bytes.
+//!
+//! Invariants: Data beyond the credit is a violation, so `pending` of all streams together stays within the
+//! connection's window; a stream whose queue is not empty scans nothing, so a queue is what one piece made; every
+//! stream that can go on stands in `runnable` exactly once.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::BytesMut;
+use forebay_scan::{Family, Scratch, StreamFilter};
+use forebay_wire::{
+    Code, Credit, ErrorFrame, Frame, Goaway, Held, Hello, MAX_MESSAGE, MAX_PAYLOAD, Open, Reason, ReceiveWindow,
+    Report, SendWindow, StreamId, Welcome, negotiate,
+};
+
+use super::output::{FrameSink, Output, name};
+use super::stream::Stream;
+use crate::quota::Account;
+use crate::server::Shared;
+
+/// Write buffer level, in bytes, from which on nothing is scanned and nothing read: a client that does not read
+/// its socket costs this much and what one piece adds.
+const HIGH_OUTPUT: usize = 64 << 10;
+
+/// Frames handled before others get a turn, whatever their size: floods of small frames are no way around the
+/// bound on bytes.
+const MAX_FRAMES: usize = 256;
+
+/// Why [`Core::run`] stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// More bytes are needed.
+    NeedInput,
+    /// The write buffer is full.
+    OutputFull,
+    /// The budget is spent; there may be more to do.
+    Again,
+    /// Nothing more will be read. Send what is in the write buffer and close.
+    Closing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    AwaitHello,
+    Open,
+    Closing,
+}
+
+/// What the peer did wrong, or what ends the connection.
+struct Violation {
+    code: Code,
+    message: String,
+}
+
+impl Violation {
+    fn new(code: Code, message: impl Into<String>) -> Self {
+        Violation { code, message: message.into() }
+    }
+}
+
+/// One connection.
+pub(super) struct Core {
+    shared: Arc<Shared>,
+    account: Account,
+    id: u64,
+    phase: Phase,
+    streams: HashMap<StreamId, Box<Stream>>,
+    last_opened: u32,
+    window: ReceiveWindow,
+    runnable: VecDeque<StreamId>,
+    scratch: Scratch,
+    out: Output,
+    draining: bool,
+    tally: Tally,
+}
+
+/// Counts of one run; added to the shared counters once, not at every push.
+#[derive(Default)]
+struct Tally {
+    bytes_in: u64,
+    bytes_out: u64,
+    findings: [u32; Family::ALL.len()],
+}
+
+/// What one run may still do.
+struct Budget {
+    bytes: usize,
+    frames: usize,
+}
+
+impl Core {
+    pub(super) fn new(shared: Arc<Shared>, account: Account, id: u64) -> Self {
+        Core {
+            window: ReceiveWindow::new(shared.config.limits.connection_window),
+            shared,
+            account,
+            id,
+            phase: Phase::AwaitHello,
+            streams: HashMap::new(),
+            last_opened: 0,
+            runnable: VecDeque::new(),
+            scratch: Scratch::default(),
+            out: Output::default(),
+            draining: false,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Works on what has arrived. Takes whole frames off `src`.
+    pub(super) fn run(&mut self, src: &mut BytesMut, now: Instant) -> Step {
+        let mut budget = Budget { bytes: MAX_PAYLOAD, frames: MAX_FRAMES };
+        let step = loop {
+            if self.phase == Phase::Closing {
+                break Step::Closing;
+            }
+            if self.draining && self.phase == Phase::Open && self.streams.is_empty() {
+                self.phase = Phase::Closing;
+                continue;
+            }
+            if self.out.len() >= HIGH_OUTPUT {
+                break Step::OutputFull;
+            }
+            if budget.bytes == 0 || budget.frames == 0 {
+                break Step::Again;
+            }
+            if let Some(stream) = self.runnable.pop_front() {
+                budget.frames -= 1;
+                self.go_on(stream, now, &mut budget);
+                continue;
+            }
+            match forebay_wire::decode(src) {
+                Ok(None) => break Step::NeedInput,
+                Ok(Some(frame)) => {
+                    budget.frames -= 1;
+                    if let Err(v) = self.frame(frame, now, &mut budget) {
+                        self.fail(v.code, &v.message);
+                    }
+                }
+                Err(e) if self.phase == Phase::AwaitHello && e.code() == Code::UnknownType => {
+                    self.fail(Code::HandshakeExpected, &forebay_wire::WireError::Magic.to_string());
+                }
+                Err(e) => self.fail(e.code(), &e.to_string()),
+            }
+        };
+        self.count();
+        step
+    }
+
+    /// The write buffer.
+    pub(super) fn output(&mut self) -> &mut Output {
+        &mut self.out
+    }
+
+    /// The handshake is done.
+    pub(super) fn welcomed(&self) -> bool {
+        self.phase != Phase::AwaitHello
+    }
+
+    /// Open streams.
+    pub(super) fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// Ends the connection with a typed error. Streams are dropped: nothing more of them is released.
+    pub(super) fn fail(&mut self, code: Code, message: &str) {
+        if self.phase == Phase::Closing {
+            return;
+        }
+        self.shared.counters.error(code);
+        if self.shared.gate.pass() {
+            tracing::warn!(conn = self.id, uid = self.account.uid(), code = %code, streams = self.streams.len(),
+                "connection ended: {message}");
+        } else {
+            self.shared.counters.log_lines_suppressed.add(1);
+        }
+        self.error(None, code, message);
+        self.phase = Phase::Closing;
+        let open: Vec<StreamId> = self.streams.keys().copied().collect();
+        for stream in open {
+            self.remove(stream);
+        }
+    }
+
+    /// Announces the end: open streams may finish, new ones are refused.
+    pub(super) fn drain(&mut self) {
+        if self.draining {
+            return;
+        }
+        self.draining = true;
+        if self.phase == Phase::Open {
+            let grace = self.shared.config.timeouts.grace.as_millis().try_into().unwrap_or(u32::MAX);
+            self.out.frame(&Frame::Goaway(Goaway { last_stream: self.last_opened, grace_ms: grace }));
+        } else {
+            self.phase = Phase::Closing;
+        }
+    }
+
+    /// Ends every stream that has waited for credit since before `since`.
+    pub(super) fn end_stalled(&mut self, since: Instant) {
+        let stalled = |s: &Stream| s.stalled.is_some_and(|t| t <= since);
+        let late: Vec<StreamId> = self.streams.iter().filter(|(_, s)| stalled(s)).map(|(id, _)| *id).collect();
+        for stream in late {
+            self.end_stream(stream, Code::WriteStall, "no credit was given for too long; grant credit as you read");
+        }
+    }
+
+    fn frame(&mut self, frame: Frame, now: Instant, budget: &mut Budget) -> Result<(), Violation> {
+        if self.phase == Phase::AwaitHello {
+            return match frame {
+                Frame::Hello(hello) => self.welcome(&hello),
+                other => Err(Violation::new(
+                    Code::HandshakeExpected,
+                    format!("the first frame was {}; send Hello first", other.frame_type().as_str()),
+                )),
+            };
+        }
+        match frame {
+            Frame::Open(open) => self.open(open),
+            Frame::Data { stream, bytes } => self.data(stream, &bytes, now, budget),
+            Frame::Finish(stream) => self.finish(stream, now),
+            Frame::Sync(stream) => self.sync(stream, now),
+            Frame::Reset { stream, .. } => {
+                self.known(stream)?;
+                self.remove(stream);
+                Ok(())
+            }
+            Frame::Credit(credit) => self.credit(credit, now),
+            Frame::Ping(token) => {
+                self.out.frame(&Frame::Pong(token));
+                Ok(())
+            }
+            // The daemon sends no Ping yet, so no Pong is expected; one that comes is harmless.
+            Frame::Pong(_) => Ok(()),
+            Frame::StatusRequest => {
+                self.count();
+                let status = self.shared.status();
+                self.out.frame(&Frame::Status(status));
+                Ok(())
+            }
+            other => Err(Violation::new(
+                Code::UnexpectedFrame,
+                format!("a client may not send {} here; see the states in PROTOCOL.md", other.frame_type().as_str()),
+            )),
+        }
+    }
+
+    fn welcome(&mut self, hello: &Hello) -> Result<(), Violation> {
+        let Some(version) = negotiate(hello) else {
+            return Err(Violation::new(
+                Code::Version,
+                format!(
+                    "this daemon speaks versions {} to {}, the client {} to {}; update the older side",
+                    forebay_wire::VERSION_MIN,
+                    forebay_wire::VERSION,
+                    hello.min,
+                    hello.max
+                ),
+            ));
+        };
+        let limits = &self.shared.config.limits;
+        tracing::debug!(conn = self.id, uid = self.account.uid(), client = %hello.client, version, "handshake");
+        self.out.frame(&Frame::Welcome(Welcome {
+            version,
+            features: 0,
+            max_payload: u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX),
+            max_streams: limits.streams_per_connection.try_into().unwrap_or(u32::MAX),
+            stream_window: limits.stream_window,
+            connection_window: limits.connection_window,
+            fingerprint: self.shared.profiles.fingerprint(),
+            daemon: crate::VERSION.to_owned(),
+        }));
+        self.phase = Phase::Open;
+        Ok(())
+    }
+
+    fn open(&mut self, open: Open) -> Result<(), Violation> {
+        let stream = open.stream;
+        if stream.get() <= self.last_opened {
+            return Err(Violation::new(
+                Code::StreamIdReused,
+                format!("stream {stream} is not above {}; give each stream a new, higher id", self.last_opened),
+            ));
+        }
+        self.last_opened = stream.get();
+        if self.draining {
+            self.refuse(stream, Code::Draining, "the daemon is shutting down; connect again");
+            return Ok(());
+        }
+        let Some(profile) = self.shared.profiles.get(&open.profile).cloned() else {
+            let known: Vec<&str> = self.shared.profiles.iter().map(|p| p.name.as_str()).collect();
+            let message = format!("there is no profile `{}`; this daemon has {}", open.profile, known.join(", "));
+            self.refuse(stream, Code::UnknownProfile, &message);
+            return Ok(());
+        };
+        let most = self.shared.config.limits.streams_per_connection;
+        if self.streams.len() as u64 >= most {
+            self.refuse(stream, Code::StreamLimit, &format!("{most} streams are open on this connection; finish some"));
+            return Ok(());
+        }
+        if let Err(refusal) = self.account.open_stream() {
+            self.refuse(stream, Code::StreamLimit, &refusal.to_string());
+            return Ok(());
+        }
+        let uid = self.account.uid();
+        let key = match &open.session[..] {
+            [] => self.shared.keys.stream(uid, self.shared.serial()),
+            session => self.shared.keys.session(uid, session),
+        };
+        self.shared.counters.streams_opened.add(1);
+        let state = Stream {
+            filter: StreamFilter::new(Arc::clone(&profile.rules), key),
+            profile,
+            input: ReceiveWindow::new(self.shared.config.limits.stream_window),
+            output: SendWindow::new(open.window),
+            pending: BytesMut::new(),
+            queue: BytesMut::new(),
+            charged: 0,
+            held_due: false,
+            finished: false,
+            report: None,
+            stalled: None,
+            listed: false,
+        };
+        self.streams.insert(stream, Box::new(state));
+        Ok(())
+    }
+
+    fn data(&mut self, stream: StreamId, bytes: &[u8], now: Instant, budget: &mut Budget) -> Result<(), Violation> {
+        let overrun = |e: forebay_wire::CreditOverrun| Violation::new(Code::CreditOverrun, e.to_string());
+        self.known(stream)?;
+        self.window.receive(bytes.len()).map_err(overrun)?;
+        let Some(s) = self.streams.get_mut(&stream) else {
+            // Sent before the client knew that the stream had ended. Costs it connection credit until here.
+            self.taken(bytes.len());
+            return Ok(());
+        };
+        if s.finished {
+            return Err(Violation::new(Code::StreamState, format!("Data on stream {stream} after its Finish")));
+        }
+        s.input.receive(bytes.len()).map_err(overrun)?;
+        if s.report.is_some() {
+            // Blocked: what still arrives is dropped, like Data of a stream that is gone.
+            self.taken(bytes.len());
+            return Ok(());
+        }
+        let now_scanned = if s.blocked() || !s.pending.is_empty() { 0 } else { s.piece(bytes.len()) };
+        // A copy, not a slice of the read buffer: a slice of one byte would keep all of that buffer alive.
+        s.pending.extend_from_slice(&bytes[now_scanned..]);
+        if now_scanned > 0 {
+            self.scan(stream, &bytes[..now_scanned], budget);
+        }
+        self.settle(stream, now);
+        Ok(())
+    }
+
+    fn finish(&mut self, stream: StreamId, now: Instant) -> Result<(), Violation> {
+        self.known(stream)?;
+        if let Some(s) = self.streams.get_mut(&stream) {
+            if s.finished {
+                return Err(Violation::new(Code::StreamState, format!("a second Finish on stream {stream}")));
+            }
+            s.finished = true;
+            self.settle(stream, now);
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self, stream: StreamId, now: Instant) -> Result<(), Violation> {
+        self.known(stream)?;
+        if let Some(s) = self.streams.get_mut(&stream) {
+            // After Finish the report is the answer.
+            s.held_due = !s.finished;
+            self.settle(stream, now);
+        }
+        Ok(())
+    }
+
+    fn credit(&mut self, credit: Credit, now: Instant) -> Result<(), Violation> {
+        let Some(stream) = credit.stream else {
+            return Err(Violation::new(
+                Code::UnexpectedFrame,
+                "the daemon's output has windows by stream only; send Credit with a stream id",
+            ));
+        };
+        self.known(stream)?;
+        if let Some(s) = self.streams.get_mut(&stream) {
+            s.output.grant(credit.bytes).map_err(|e| Violation::new(Code::CreditOverflow, e.to_string()))?;
+            s.stalled = None;
+            self.settle(stream, now);
+        }
+        Ok(())
+    }
+
+    /// Refuses ids that were never opened. Streams that have ended are known.
+    fn known(&self, stream: StreamId) -> Result<(), Violation> {
+        if stream.get() > self.last_opened {
+            return Err(Violation::new(
+                Code::UnknownStream,
+                format!("stream {stream} was never opened; send Open first"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// A stream's turn: one piece of what waits.
+    fn go_on(&mut self, stream: StreamId, now: Instant, budget: &mut Budget) {
+        let Some(s) = self.streams.get_mut(&stream) else {
+            return;
+        };
+        s.listed = false;
+        if !s.blocked() && !s.pending.is_empty() {
+            let piece = s.take_pending();
+            self.scan(stream, &piece, budget);
+        }
+        self.settle(stream, now);
+    }
+
+    /// Scans one piece. The caller has seen that the stream is not blocked.
+    fn scan(&mut self, stream: StreamId, piece: &[u8], budget: &mut Budget) {
+        let Some(s) = self.streams.get_mut(&stream) else {
+            return;
+        };
+        let s = s.as_mut();
+        budget.bytes = budget.bytes.saturating_sub(piece.len());
+        self.tally.bytes_in += piece.len() as u64;
+        let mut sink = FrameSink::new(&mut self.out, stream, &s.profile.rules);
+        let mut report = None;
+        if let Err(ended) = s.filter.push(piece, &mut self.scratch, &mut sink) {
+            let mut last = s.filter.finish(&mut self.scratch, &mut sink);
+            last.blocked_at.get_or_insert(ended.at);
+            report = Some(last);
+        }
+        s.report = report.map(|r| Box::new(wire_report(&r, s.filter.received())));
+        let dropped = if s.report.is_some() { std::mem::take(&mut s.pending).len() } else { 0 };
+        let grant = s.input.consume(piece.len());
+        let queued = self.tally.take(&mut s.output, sink);
+        if let Some(bytes) = grant.filter(|_| !s.finished && s.report.is_none()) {
+            self.out.frame(&Frame::Credit(Credit { stream: Some(stream), bytes }));
+        }
+        self.taken(piece.len() + dropped);
+        self.charge(stream, queued);
+    }
+
+    /// Does everything for a stream that needs no scanning of Data, and lists it if there is more to scan.
+    fn settle(&mut self, stream: StreamId, now: Instant) {
+        let Some(s) = self.streams.get_mut(&stream) else {
+            return;
+        };
+        let s = s.as_mut();
+        if s.finished && s.pending.is_empty() && s.report.is_none() && !s.blocked() {
+            let mut sink = FrameSink::new(&mut self.out, stream, &s.profile.rules);
+            let last = s.filter.finish(&mut self.scratch, &mut sink);
+            s.report = Some(Box::new(wire_report(&last, s.filter.received())));
+            s.held_due = false;
+            let queued = self.tally.take(&mut s.output, sink);
+            if !self.charge(stream, queued) {
+                return;
+            }
+        }
+        let Some(s) = self.streams.get_mut(&stream) else {
+            return;
+        };
+        if !s.queue.is_empty() {
+            self.out.take_from(&mut s.queue, &mut s.output, stream);
+            self.account.unbuffer(s.charged.saturating_sub(s.queue.len()));
+            s.charged = s.charged.min(s.queue.len());
+        }
+        if s.queue.is_empty() {
+            if let Some(report) = s.report.take() {
+                self.shared.counters.streams_finished.add(1);
+                if report.blocked_at.is_some() {
+                    self.shared.counters.streams_blocked.add(1);
+                }
+                self.out.frame(&Frame::Report(stream, *report));
+                self.remove(stream);
+                return;
+            }
+            if s.held_due && s.pending.is_empty() {
+                s.held_due = false;
+                let held = Held { received: s.filter.received(), held: s.filter.held() as u64 };
+                self.out.frame(&Frame::Held(stream, held));
+            }
+        }
+        let waits = !s.queue.is_empty() || !s.pending.is_empty() || s.finished || s.report.is_some();
+        if s.blocked() && waits {
+            s.stalled.get_or_insert(now);
+        } else if waits && !s.listed {
+            s.listed = true;
+            self.runnable.push_back(stream);
+        }
+    }
+
+    /// Puts frames that the credit does not cover into the stream's queue, at the user's expense.
+    fn charge(&mut self, stream: StreamId, queued: BytesMut) -> bool {
+        if queued.is_empty() {
+            return true;
+        }
+        let Some(s) = self.streams.get_mut(&stream) else {
+            return false;
+        };
+        match self.account.buffer(queued.len()) {
+            Ok(()) => {
+                s.charged += queued.len();
+                s.queue.unsplit(queued);
+                true
+            }
+            Err(refusal) => {
+                self.end_stream(stream, Code::BufferLimit, &refusal.to_string());
+                false
+            }
+        }
+    }
+
+    /// Bytes of Data left the buffers: the connection's credit comes back.
+    fn taken(&mut self, bytes: usize) {
+        if let Some(bytes) = self.window.consume(bytes) {
+            self.out.frame(&Frame::Credit(Credit { stream: None, bytes }));
+        }
+    }
+
+    /// Ends a stream with a typed error; the connection goes on.
+    fn end_stream(&mut self, stream: StreamId, code: Code, message: &str) {
+        self.remove(stream);
+        self.refuse(stream, code, message);
+    }
+
+    fn refuse(&mut self, stream: StreamId, code: Code, message: &str) {
+        self.shared.counters.error(code);
+        tracing::debug!(conn = self.id, uid = self.account.uid(), %stream, %code, "stream ended");
+        self.error(Some(stream), code, message);
+    }
+
+    fn error(&mut self, stream: Option<StreamId>, code: Code, message: &str) {
+        let message = message[..message.floor_char_boundary(MAX_MESSAGE)].to_owned();
+        self.out.frame(&Frame::Error(ErrorFrame { stream, code, message }));
+    }
+
+    fn remove(&mut self, stream: StreamId) {
+        if let Some(s) = self.streams.remove(&stream) {
+            self.account.unbuffer(s.charged);
+            self.account.close_stream();
+            if self.phase != Phase::Closing {
+                self.taken(s.pending.len());
+            }
+        }
+    }
+
+    fn count(&mut self) {
+        let tally = std::mem::take(&mut self.tally);
+        let counters = &self.shared.counters;
+        if tally.bytes_in > 0 || tally.bytes_out > 0 {
+            counters.bytes_in.add(tally.bytes_in);
+            counters.bytes_out.add(tally.bytes_out);
+        }
+        for (family, n) in Family::ALL.into_iter().zip(tally.findings).filter(|(_, n)| *n > 0) {
+            counters.findings(family, n.into());
+        }
+    }
+}
+
+impl Tally {
+    /// Counts what a sink took and spends the stream's credit on it. Returns the frames that it does not cover.
+    fn take(&mut self, window: &mut SendWindow, sink: FrameSink<'_>) -> BytesMut {
+        self.bytes_out += sink.released;
+        for (sum, n) in self.findings.iter_mut().zip(sink.findings) {
+            *sum += n;
+        }
+        if sink.charged <= window.available() as usize {
+            window.take(sink.charged);
+            return BytesMut::new();
+        }
+        sink.take_back()
+    }
+}
+
+fn wire_report(r: &forebay_scan::Report, received: u64) -> Report {
+    let reasons = r.reasons.iter().map(|x| Reason { code: name(&x.code), at: x.at });
+    Report { complete: r.complete, blocked_at: r.blocked_at, received, more: r.more, reasons: reasons.collect() }
+}

@@ -1,0 +1,16 @@
+//! One connection: the protocol's state machine, and the task that feeds it.
+//!
+//! - [`core`] is sans-io: frames in, frames out, `now` as an argument.
+//! - [`output`] encodes what a filter releases straight into the connection's write buffer, within the credit.
+//! - [`stream`] is the state of one stream.
+//! - [`task`] moves bytes between the socket and the core.
+
+mod core;
+mod output;
+mod stream;
+mod task;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use task::{Drain, serve};
