@@ -7,13 +7,15 @@
 use std::collections::{HashMap, VecDeque};
 
 use bytes::BytesMut;
-use forebay_wire::{Credit, ErrorFrame, Frame, Hello, MAX_NAME, MAX_SESSION, Open, SendWindow, Status, StreamId, Welcome};
+use forebay_wire::{
+    Credit, ErrorFrame, Frame, Hello, MAX_NAME, MAX_SESSION, Open, SendWindow, Status, StreamId, Welcome,
+};
 
 use crate::error::Error;
 use crate::options::{ConnectOptions, FailPolicy, OpenOptions};
 use crate::stream_state::{Event, StreamState};
 
-/// Smallest output window: a finding takes up to 149 bytes of it and must fit while half of it is on its way back.
+/// Smallest output window: a finding takes up to 148 bytes of it and must fit while half of it is on its way back.
 const MIN_WINDOW: u32 = 512;
 
 #[derive(Debug)]
@@ -53,15 +55,6 @@ impl Core {
         };
         core.put(&Frame::Hello(Hello::new(options.client.clone())))?;
         Ok(core)
-    }
-
-    /// A connection that could not be made, under a policy that lets streams pass all the same.
-    pub(crate) fn failed(options: &ConnectOptions, error: Error) -> Self {
-        let bare = ConnectOptions { client: String::new(), ..options.clone() };
-        // An empty client name always fits the frame.
-        let mut core = Core::new(&bare).unwrap_or_else(|_| unreachable!("an empty name fits"));
-        core.fail(error);
-        core
     }
 
     /// The daemon's Welcome, once it is there.
@@ -151,9 +144,7 @@ impl Core {
 
     /// Whether [`Core::send`] would take something, or say why it never will.
     pub(crate) fn can_send(&self, id: StreamId) -> bool {
-        self.streams
-            .get(&id)
-            .is_none_or(|s| !s.live() || (s.send.available() > 0 && self.window.available() > 0))
+        self.streams.get(&id).is_none_or(|s| !s.live() || (s.send.available() > 0 && self.window.available() > 0))
     }
 
     /// Says that no more bytes follow.
@@ -202,9 +193,15 @@ impl Core {
         }
     }
 
-    /// Open streams, ended or not.
-    pub(crate) fn has_streams(&self) -> bool {
-        !self.streams.is_empty()
+    /// Whether no stream is left, ended or not.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.streams.is_empty()
+    }
+
+    /// Whether the daemon owes an answer: its Welcome, a status, or anything on an open stream.
+    pub(crate) fn expects(&self) -> bool {
+        self.failure.is_none()
+            && (self.welcome.is_none() || self.statuses_asked > 0 || self.streams.values().any(StreamState::live))
     }
 
     /// Asks for the daemon's state.

@@ -75,7 +75,14 @@ impl Error {
     /// Whether the fail policy has a say: true for failures of daemon and connection, false for verdicts and for
     /// mistakes of the caller, which no policy turns into passed bytes.
     pub fn is_failure(&self) -> bool {
-        !matches!(self, Error::Blocked { .. } | Error::Finished | Error::Invalid(_) | Error::Caller(_))
+        !matches!(
+            self,
+            Error::Blocked { .. }
+                | Error::Finished
+                | Error::Invalid(_)
+                | Error::Caller(_)
+                | Error::Stream { code: Code::UnknownProfile, .. }
+        )
     }
 }
 

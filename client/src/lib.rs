@@ -13,15 +13,19 @@
 
 pub mod blocking;
 mod connection;
+
 mod core;
+mod driver;
 mod error;
 mod filter;
+
 mod options;
 mod stream_state;
 
 pub use connection::Connection;
 pub use error::Error;
 pub use filter::{Filter, Receiver, Sender};
+
 pub use forebay_wire::{Action, Code, Family, Finding, Held, Reason, Report, Severity, Status, Welcome};
 pub use options::{ConnectOptions, FailPolicy, OpenOptions};
 pub use stream_state::{Event, Summary, Unscanned};

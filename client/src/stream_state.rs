@@ -166,7 +166,11 @@ impl StreamState {
 
     /// Whether the stream wants a Sync now: to commit what is staged, one at a time.
     pub(crate) fn wants_sync(&self) -> bool {
-        self.policy == FailPolicy::Open && self.live() && !self.finished && !self.syncing && self.held.received < self.sent
+        self.policy == FailPolicy::Open
+            && self.live()
+            && !self.finished
+            && !self.syncing
+            && self.held.received < self.sent
     }
 
     pub(crate) fn released(&mut self, bytes: &[u8]) -> Result<(), Error> {

@@ -5,6 +5,7 @@
 //! It is *not* a second engine: no streaming, no candidates, no bound on time.
 
 pub mod cuts;
+pub mod daemon;
 pub mod hold;
 
 use forebay_scan::pattern::Parts;

@@ -172,7 +172,7 @@ fn finding(f: &mut Fields) -> Result<Finding, WireError> {
     let severity = Severity::from_number(severity).ok_or_else(|| f.bad("unknown severity"))?;
     let action = f.u8()?;
     let action = Action::from_number(action).ok_or_else(|| f.bad("unknown action"))?;
-    Ok(Finding { start, end, family, severity, action, at_limit: f.flag()?, rule: f.text8()? })
+    Ok(Finding { start, end, family, severity, action, rule: f.text8()? })
 }
 
 fn report(f: &mut Fields) -> Result<Report, WireError> {

@@ -175,7 +175,6 @@ fn put_finding(f: &Finding, o: &mut Out<'_>) -> Result<(), EncodeError> {
     o.dst.put_u8(f.family.number());
     o.dst.put_u8(f.severity.number());
     o.dst.put_u8(f.action.number());
-    o.dst.put_u8(f.at_limit.into());
     o.name(&f.rule)
 }
 

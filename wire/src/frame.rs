@@ -307,8 +307,6 @@ pub struct Finding {
     pub severity: Severity,
     /// What was done.
     pub action: Action,
-    /// A bound was reached before the rule could decide, and the span was treated as a match.
-    pub at_limit: bool,
     /// The rule's full name.
     pub rule: String,
 }
@@ -316,7 +314,7 @@ pub struct Finding {
 impl Finding {
     /// Length of the frame's payload, in bytes: what it takes of the stream's credit.
     pub fn payload_len(&self) -> usize {
-        21 + self.rule.len()
+        20 + self.rule.len()
     }
 }
 

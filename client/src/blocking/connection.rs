@@ -108,10 +108,8 @@ impl Connection {
         let Some(socket) = &mut self.socket else {
             return Err(Error::Closed);
         };
-        // Writing first: on an idle socket it saves the poll.
-        if write(socket, &mut self.core.out)? && !wait {
-            // Everything is out; see below whether something came.
-        }
+        // Writing first: an answer can only come to what is out.
+        write(socket, &mut self.core.out)?;
         let flags = if self.core.out.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT };
         if wait {
             let left = self.options.timeout.saturating_sub(self.heard.elapsed());

@@ -86,7 +86,8 @@ impl<C: BorrowMut<Connection>> Stream<C> {
             let sent = s.sent;
             connection.core.sync(id)?;
             connection.wait_until(|core| {
-                has_events(core, id) || core.stream(id).is_none_or(|s| !s.live() || s.held.received == sent || !s.syncing)
+                has_events(core, id)
+                    || core.stream(id).is_none_or(|s| !s.live() || s.held.received == sent || !s.syncing)
             });
         }
     }

@@ -10,7 +10,5 @@ mod output;
 mod stream;
 mod task;
 
-#[cfg(test)]
-mod tests;
 
 pub(crate) use task::{Drain, serve};

@@ -173,7 +173,6 @@ impl Sink for FrameSink<'_> {
             family: family(info.family),
             severity: severity(info.severity),
             action,
-            at_limit: finding.at_limit,
             rule: name(&info.name),
         };
         self.out.frame(&Frame::Finding(self.stream, frame));
