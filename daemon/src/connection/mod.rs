@@ -10,5 +10,4 @@ mod output;
 mod stream;
 mod task;
 
-
 pub(crate) use task::{Drain, serve};
