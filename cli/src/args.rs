@@ -28,12 +28,57 @@ pub(crate) enum Command {
     Scan(ScanArgs),
     /// Show, test and explain rules.
     Rules(RulesArgs),
+    /// Show what the daemon says of itself.
+    Status(StatusArgs),
+    /// Watch two streams go through a daemon, piece by piece.
+    Demo(DemoArgs),
     /// Write the man pages into a folder.
     #[command(hide = true)]
     Man(ManArgs),
     /// Print the completions of a shell.
     #[command(hide = true)]
     Completions(CompletionsArgs),
+}
+
+/// Where the daemon listens.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct SocketArg {
+    /// The daemon's socket. Default: /run/forebay/forebay.sock.
+    #[arg(long, value_name = "PATH", env = "FOREBAY_SOCKET")]
+    socket: Option<PathBuf>,
+}
+
+impl SocketArg {
+    /// Where systemd's unit puts the socket.
+    const DEFAULT: &str = "/run/forebay/forebay.sock";
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.socket.clone().unwrap_or_else(|| Self::DEFAULT.into())
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  forebay status
+  forebay status --format json | jq .streams")]
+pub(crate) struct StatusArgs {
+    #[command(flatten)]
+    pub(crate) socket: SocketArg,
+    /// How to print.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextOrJson,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  forebay demo
+  forebay demo --fast | less")]
+pub(crate) struct DemoArgs {
+    /// Do not pause between the pieces. Always so when the output is not a terminal.
+    #[arg(long)]
+    pub(crate) fast: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -87,10 +132,19 @@ pub(crate) struct ProfileArg {
 Examples:
   some-tool | forebay filter                    what the tool said, without secrets
   forebay filter --findings json < log.txt      findings as JSON lines on standard error
+  forebay filter --via socket < log.txt         through the daemon
   forebay filter --chunk random:7 --stats < f   in random pieces, with the hold and the time of each")]
 pub(crate) struct FilterArgs {
     #[command(flatten)]
     pub(crate) profile: ProfileArg,
+    /// Where the engine runs.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) via: Via,
+    #[command(flatten)]
+    pub(crate) socket: SocketArg,
+    /// Through the socket: the session. Streams of one session give the same value the same token.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
     /// Cut the input into pushes of N bytes, or of random sizes from a seed. Default: as it arrives.
     #[arg(long, value_name = "N|random:SEED")]
     pub(crate) chunk: Option<Chunk>,
@@ -107,6 +161,16 @@ pub(crate) struct FilterArgs {
     /// Default: forebay/token.key in your state folder ($XDG_STATE_HOME or ~/.local/state).
     #[arg(long, value_name = "FILE", env = "FOREBAY_KEY_FILE")]
     pub(crate) key_file: Option<PathBuf>,
+}
+
+/// Where the engine runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Via {
+    /// In this process.
+    #[default]
+    Local,
+    /// In the daemon.
+    Socket,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -27,7 +27,6 @@ Exit codes:
 
 /// The daemon is not there or hung up: exit code 4.
 #[derive(Debug)]
-#[allow(dead_code)] // Constructed by the socket commands.
 pub(crate) struct Unreachable(pub(crate) String);
 
 impl fmt::Display for Unreachable {
@@ -37,6 +36,11 @@ impl fmt::Display for Unreachable {
 }
 
 impl std::error::Error for Unreachable {}
+
+/// A client's error: of the daemon or the way to it, or of what it was asked for.
+pub(crate) fn unreachable(e: forebay_client::Error) -> anyhow::Error {
+    if e.is_failure() { Unreachable(e.to_string()).into() } else { e.into() }
+}
 
 /// Turns a command's result into the process's exit code, with one line on standard error if it failed.
 pub(crate) fn finish(done: anyhow::Result<Outcome>) -> ExitCode {

@@ -9,13 +9,16 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod demo;
 mod exit;
 mod filter;
 mod generate;
 mod load;
 mod mask;
+mod record;
 mod rules;
 mod scan;
+mod status;
 
 use std::process::ExitCode;
 
@@ -34,6 +37,8 @@ fn main() -> ExitCode {
         Command::Filter(a) => filter::run(&a),
         Command::Scan(a) => scan::run(&a),
         Command::Rules(a) => rules::run(&a),
+        Command::Status(a) => status::run(&a),
+        Command::Demo(a) => demo::run(&a),
         Command::Man(a) => generate::man(&a),
         Command::Completions(a) => generate::completions(&a),
     };

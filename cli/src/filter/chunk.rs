@@ -22,17 +22,21 @@ impl Cutter {
         cutter
     }
 
-    /// Gives every whole piece to `push`; keeps the rest, shorter than a piece, for the next call.
-    pub(crate) fn cut<E>(&mut self, mut bytes: &[u8], mut push: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    /// Gives every whole piece to `push`, until that says false; keeps the rest, shorter than a piece, for the next call.
+    pub(crate) fn cut<E>(&mut self, mut bytes: &[u8], mut push: impl FnMut(&[u8]) -> Result<bool, E>) -> Result<(), E> {
         while self.kept.len() + bytes.len() >= self.want {
             let (head, tail) = bytes.split_at(self.want - self.kept.len());
             bytes = tail;
-            if self.kept.is_empty() {
-                push(head)?;
+            let go_on = if self.kept.is_empty() {
+                push(head)?
             } else {
                 self.kept.extend_from_slice(head);
-                push(&self.kept)?;
+                let go_on = push(&self.kept)?;
                 self.kept.clear();
+                go_on
+            };
+            if !go_on {
+                return Ok(());
             }
             self.want = self.next_size();
         }
@@ -77,7 +81,7 @@ mod tests {
         for read in reads {
             let done: Result<(), Infallible> = cutter.cut(read, |p| {
                 out.push(p.to_vec());
-                Ok(())
+                Ok(true)
             });
             assert!(done.is_ok());
         }

@@ -4,22 +4,22 @@
 //! next read waits. Findings go to standard error in stream order, each as soon as no continuation can change it.
 
 mod chunk;
+pub(crate) mod gate;
 mod stats;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Context;
-use forebay_scan::{Ended, Finding, Report, RuleSet, Scratch, Sink, StreamFilter};
+use anyhow::{Context, bail};
+use forebay_scan::Report;
 
-use crate::args::FilterArgs;
+use crate::args::{FilterArgs, Via};
 use crate::exit::Outcome;
 use crate::load::{self, Loaded};
-use crate::scan::record::FindingLine;
 use chunk::Cutter;
+use gate::{Gate, Outlet};
 use stats::Stats;
 
 /// Bytes asked of standard input at once: a Linux pipe holds 64 KiB, so more would never come.
@@ -27,37 +27,45 @@ const READ: usize = 64 << 10;
 
 /// Runs the command.
 pub(crate) fn run(args: &FilterArgs) -> anyhow::Result<Outcome> {
-    let rules = Loaded::profile(&args.profile.profile)?.compile()?;
-    let key = load::token_key(args.key_file.as_deref())?;
     let mut run = Run {
-        filter: StreamFilter::new(rules.clone(), key),
-        scratch: Scratch::default(),
-        outlet: Outlet::default(),
+        gate: open(args)?,
+        outlet: Outlet { tell: args.findings.is_some(), ..Outlet::default() },
         stats: args.stats.then(Stats::new),
-        rules,
-        tell_findings: args.findings.is_some(),
         // The descriptor itself: standard output's own line buffer would split each write in two.
         output: duplicate(io::stdout())?,
     };
-    let ended = run.pump(duplicate(io::stdin())?, args.chunk.map(Cutter::new))?;
+    let blocked_at = run.pump(duplicate(io::stdin())?, args.chunk.map(Cutter::new))?;
     let report = run.finish()?;
     if args.report {
         eprintln!("{}", serde_json::json!({ "report": report }));
     }
+    let blocked_at = blocked_at.or(report.blocked_at);
+    if let Some(at) = blocked_at {
+        eprintln!(
+            "forebay: blocked: a rule of profile `{}` ended the stream at byte {at}; nothing from there on was passed. \
+             `--findings json` names the rule; a profile file can give it another action",
+            args.profile.profile
+        );
+    }
     if let Some(stats) = run.stats {
         eprintln!("{}", stats.to_json());
     }
-    match ended.map(|e| e.at).or(report.blocked_at) {
-        Some(at) => {
-            eprintln!(
-                "forebay: blocked: a rule of profile `{}` ended the stream at byte {at}; nothing from there on was passed. \
-                 `--findings json` names the rule; a profile file can give it another action",
-                run.rules.profile()
-            );
-            Ok(Outcome::Blocked)
-        }
-        None => Ok(Outcome::Clean),
+    Ok(if blocked_at.is_some() { Outcome::Blocked } else { Outcome::Clean })
+}
+
+fn open(args: &FilterArgs) -> anyhow::Result<Gate> {
+    let profile = &args.profile.profile;
+    if args.via == Via::Local {
+        let rules = Loaded::profile(profile)?.compile()?;
+        return Ok(Gate::local(rules, load::token_key(args.key_file.as_deref())?));
     }
+    if profile.ends_with(".toml") || profile.contains('/') {
+        bail!(
+            "through the socket a profile is one that the daemon serves, by name: add {profile} to `profiles` in its \
+             config and restart it, or filter with `--via local`"
+        );
+    }
+    Gate::socket(&args.socket.path(), profile, args.session.as_deref().unwrap_or_default())
 }
 
 fn duplicate(stream: impl AsFd) -> anyhow::Result<File> {
@@ -65,35 +73,15 @@ fn duplicate(stream: impl AsFd) -> anyhow::Result<File> {
 }
 
 struct Run {
-    filter: StreamFilter,
-    scratch: Scratch,
+    gate: Gate,
     outlet: Outlet,
     stats: Option<Stats>,
-    rules: Arc<RuleSet>,
-    tell_findings: bool,
     output: File,
 }
 
-/// What one push let go, until it is written. Bounded by what one read can release: the read and the hold.
-#[derive(Default)]
-struct Outlet {
-    bytes: Vec<u8>,
-    findings: Vec<Finding>,
-}
-
-impl Sink for Outlet {
-    fn release(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-    }
-
-    fn finding(&mut self, finding: &Finding) {
-        self.findings.push(finding.clone());
-    }
-}
-
 impl Run {
-    /// Reads to the end, or to the span that blocks the stream.
-    fn pump(&mut self, mut input: File, mut cutter: Option<Cutter>) -> anyhow::Result<Option<Ended>> {
+    /// Reads to the end, or to the span that blocks the stream: then says where that is.
+    fn pump(&mut self, mut input: File, mut cutter: Option<Cutter>) -> anyhow::Result<Option<u64>> {
         let mut buffer = vec![0; READ];
         loop {
             let n = match input.read(&mut buffer) {
@@ -101,35 +89,46 @@ impl Run {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => return Err(e).context("cannot read standard input"),
             };
-            let ended = match &mut cutter {
-                None if n == 0 => return Ok(None),
-                None => self.push(&buffer[..n]).err(),
+            let blocked_at = match &mut cutter {
+                None if n == 0 => None,
+                None => self.push(&buffer[..n])?,
                 Some(cutter) if n == 0 => {
                     let last = cutter.rest();
-                    if last.is_empty() { None } else { self.push(&last).err() }
+                    if last.is_empty() { None } else { self.push(&last)? }
                 }
-                Some(cutter) => cutter.cut(&buffer[..n], |piece| self.push(piece)).err(),
+                Some(cutter) => {
+                    let mut blocked_at = None;
+                    cutter.cut(&buffer[..n], |piece| -> anyhow::Result<bool> {
+                        blocked_at = self.push(piece)?;
+                        Ok(blocked_at.is_none())
+                    })?;
+                    blocked_at
+                }
+            };
+            let blocked_at = match blocked_at {
+                None if n > 0 => self.gate.settle(&mut self.outlet)?.blocked_at,
+                known => known,
             };
             self.write()?;
-            if ended.is_some() || n == 0 {
-                return Ok(ended);
+            if blocked_at.is_some() || n == 0 {
+                return Ok(blocked_at);
             }
         }
     }
 
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Ended> {
+    fn push(&mut self, bytes: &[u8]) -> anyhow::Result<Option<u64>> {
         let Some(stats) = &mut self.stats else {
-            return self.filter.push(bytes, &mut self.scratch, &mut self.outlet);
+            return Ok(self.gate.push(bytes, false, &mut self.outlet)?.blocked_at);
         };
         let before = Instant::now();
-        let done = self.filter.push(bytes, &mut self.scratch, &mut self.outlet);
-        stats.push(bytes.len(), before.elapsed(), self.filter.held());
-        done
+        let pushed = self.gate.push(bytes, true, &mut self.outlet)?;
+        stats.push(bytes.len(), before.elapsed(), pushed.held);
+        Ok(pushed.blocked_at)
     }
 
     fn finish(&mut self) -> anyhow::Result<Report> {
         let before = Instant::now();
-        let report = self.filter.finish(&mut self.scratch, &mut self.outlet);
+        let report = self.gate.finish(&mut self.outlet)?;
         if let Some(stats) = &mut self.stats {
             stats.finish(before.elapsed());
         }
@@ -138,22 +137,17 @@ impl Run {
     }
 
     fn write(&mut self) -> anyhow::Result<()> {
+        let out = &mut self.outlet;
         if let Some(stats) = &mut self.stats {
-            stats.out(self.outlet.bytes.len(), self.outlet.findings.len());
+            stats.out(out.bytes.len(), out.findings);
         }
-        self.output.write_all(&self.outlet.bytes).context("cannot write standard output")?;
-        self.outlet.bytes.clear();
-        if self.tell_findings && !self.outlet.findings.is_empty() {
-            let mut lines = Vec::new();
-            for f in &self.outlet.findings {
-                if let Some(line) = FindingLine::of(f, &self.rules) {
-                    serde_json::to_writer(&mut lines, &line)?;
-                    lines.push(b'\n');
-                }
-            }
-            io::stderr().write_all(&lines).context("cannot write standard error")?;
+        self.output.write_all(&out.bytes).context("cannot write standard output")?;
+        if !out.lines.is_empty() {
+            io::stderr().write_all(&out.lines).context("cannot write standard error")?;
         }
-        self.outlet.findings.clear();
+        out.bytes.clear();
+        out.lines.clear();
+        out.findings = 0;
         Ok(())
     }
 }

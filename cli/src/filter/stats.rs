@@ -1,7 +1,7 @@
 //! What `--stats` measures.
 //!
-//! Times are of the engine's calls alone, without reading and writing, so that a slow producer does not look like a
-//! slow filter. `held` is sampled after every push.
+//! Times are of the engine's calls alone (through the socket: until the daemon has answered the push), without reading
+//! and writing, so that a slow producer does not look like a slow filter. `held` is sampled after every push.
 
 use std::time::Duration;
 
@@ -40,13 +40,13 @@ impl Stats {
     }
 
     /// One push of `bytes`, and what was held after it.
-    pub(crate) fn push(&mut self, bytes: usize, took: Duration, held: usize) {
+    pub(crate) fn push(&mut self, bytes: usize, took: Duration, held: u64) {
         self.bytes_in += bytes as u64;
         self.pushes += 1;
         self.total += took;
         self.push_ns.saturating_record(u64::try_from(took.as_nanos()).unwrap_or(MAX_NS));
-        self.held_sum += held as u128;
-        self.held.saturating_record(held as u64);
+        self.held_sum += u128::from(held);
+        self.held.saturating_record(held);
     }
 
     /// The time of the last call.
@@ -55,9 +55,9 @@ impl Stats {
     }
 
     /// What came out.
-    pub(crate) fn out(&mut self, bytes: usize, findings: usize) {
+    pub(crate) fn out(&mut self, bytes: usize, findings: u64) {
         self.bytes_out += bytes as u64;
-        self.findings += findings as u64;
+        self.findings += findings;
     }
 
     /// The line. `mb_per_s` is 10⁶ bytes of input per second of engine time, 0 if there was none.

@@ -14,8 +14,8 @@ use serde::de::{Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::record::FindingLine;
 use crate::exit::Outcome;
+use crate::record::FindingLine;
 
 /// Longest line accepted, in bytes. A line is kept whole in memory; a producer that never sends a line end must not
 /// fill it. 256 MiB is far above what any agent passes in one message.

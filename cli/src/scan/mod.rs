@@ -5,7 +5,6 @@ mod inspect;
 mod jsonl;
 mod output;
 mod place;
-pub(crate) mod record;
 mod sarif;
 
 use std::io::IsTerminal;

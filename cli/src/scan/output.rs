@@ -48,13 +48,7 @@ impl Text {
             Some((start, _)) => format!("{}:{}", start.line, start.column),
             None => format!("byte {}", f.start),
         };
-        writeln!(
-            out,
-            "{PATH}{path}{PATH:#}:{place}: {style}{}{style:#} {}: {}",
-            f.severity.as_str(),
-            f.name,
-            f.title
-        )?;
+        writeln!(out, "{PATH}{path}{PATH:#}:{place}: {style}{}{style:#} {}: {}", f.severity.as_str(), f.name, f.title)?;
         if let Some(e) = &f.excerpt {
             writeln!(out, "    {DIM}{}{DIM:#}{style}{}{style:#}{DIM}{}{DIM:#}", e.before, e.marked, e.after)?;
         }

@@ -1,19 +1,19 @@
 //! Findings as they are printed: by name and place, never with the text.
 
-use forebay_scan::{Action, Family, Finding, RuleSet, Severity};
+use forebay_scan::{Finding, RuleSet};
 use serde::Serialize;
 
-/// One finding as JSON.
+/// One finding as JSON. Made here or in the daemon, it looks the same.
 #[derive(Debug, Serialize)]
 pub(crate) struct FindingLine<'a> {
     pub(crate) rule: &'a str,
-    pub(crate) family: Family,
+    pub(crate) family: &'static str,
     /// First byte of the span, counted from the start of the input.
     pub(crate) start: u64,
     /// Behind the last byte of the span.
     pub(crate) end: u64,
-    pub(crate) severity: Severity,
-    pub(crate) action: Action,
+    pub(crate) severity: &'static str,
+    pub(crate) action: &'static str,
 }
 
 impl<'a> FindingLine<'a> {
@@ -24,12 +24,23 @@ impl<'a> FindingLine<'a> {
         let rule = rule?;
         Some(FindingLine {
             rule: &rule.name,
-            family: rule.family,
+            family: rule.family.as_str(),
             start: finding.span.start,
             end: finding.span.end,
-            severity: rule.severity,
-            action: finding.action,
+            severity: rule.severity.as_str(),
+            action: finding.action.as_str(),
         })
     }
-}
 
+    /// As the daemon sent it.
+    pub(crate) fn remote(finding: &'a forebay_client::Finding) -> Self {
+        FindingLine {
+            rule: &finding.rule,
+            family: finding.family.as_str(),
+            start: finding.start,
+            end: finding.end,
+            severity: finding.severity.as_str(),
+            action: finding.action.as_str(),
+        }
+    }
+}

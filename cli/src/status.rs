@@ -1,0 +1,64 @@
+//! `forebay status`: what the daemon says of itself.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use anyhow::Context;
+use forebay_client::blocking::Connection;
+use forebay_client::{ConnectOptions, Status};
+
+use crate::args::{StatusArgs, TextOrJson};
+use crate::exit::{Outcome, unreachable};
+
+/// Runs the command.
+pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<Outcome> {
+    let path = args.socket.path();
+    let mut connection = Connection::connect(&path, ConnectOptions::default()).map_err(unreachable)?;
+    let status = connection.status().map_err(unreachable)?;
+    let text = match args.format {
+        TextOrJson::Json => format!("{}\n", json(&status)),
+        TextOrJson::Text => format!("socket {}\n{}", path.display(), text(&status)),
+    };
+    anstream::stdout().write_all(text.as_bytes()).context("cannot write standard output")?;
+    Ok(Outcome::Clean)
+}
+
+fn json(s: &Status) -> serde_json::Value {
+    let profiles: Vec<_> = s
+        .profiles
+        .iter()
+        .map(|p| serde_json::json!({"name": p.name, "rules": p.rules, "fingerprint": hex(&p.fingerprint)}))
+        .collect();
+    let counters: serde_json::Map<_, _> = s.counters.iter().map(|(n, v)| (n.clone(), (*v).into())).collect();
+    serde_json::json!({
+        "daemon": s.daemon,
+        "uptime_ms": s.uptime_ms,
+        "connections": s.connections,
+        "streams": s.streams,
+        "profiles": profiles,
+        "counters": counters,
+    })
+}
+
+fn text(s: &Status) -> String {
+    let bold = anstyle::Style::new().bold();
+    let mut out = String::new();
+    let seconds = s.uptime_ms / 1000;
+    let (h, m, sec) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    // Writing to a String does not fail.
+    let _ = writeln!(out, "forebayd {}, up {h}h {m:02}m {sec:02}s", s.daemon);
+    let _ = writeln!(out, "{} connections, {} streams", s.connections, s.streams);
+    let _ = writeln!(out, "\n{bold}profiles{bold:#}");
+    for p in &s.profiles {
+        let _ = writeln!(out, "  {:16} {:5} rules  {}", p.name, p.rules, &hex(&p.fingerprint)[..16]);
+    }
+    let _ = writeln!(out, "\n{bold}since the start{bold:#}");
+    for (name, value) in s.counters.iter().filter(|(_, v)| *v > 0) {
+        let _ = writeln!(out, "  {name:40} {value}");
+    }
+    out
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}

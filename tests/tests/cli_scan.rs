@@ -1,0 +1,187 @@
+//! `forebay scan` and `forebay rules` as a shell sees them.
+
+mod cli_house;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+
+use cli_house::{House, Output, json_lines, output};
+
+fn scan(house: &House, args: &[&str]) -> Output {
+    scan_input(house, args, b"")
+}
+
+fn scan_input(house: &House, args: &[&str], input: &[u8]) -> Output {
+    let mut c = house.forebay();
+    c.args(["scan", "--profile", "replace.toml"]).args(args);
+    output(c, input)
+}
+
+#[test]
+fn files_and_folders() {
+    let house = House::new();
+    let (a, b) = (house.value(1), house.value(2));
+    house.write("src/one.txt", &format!("first line\nkey: {a}, and {b}\n"));
+    house.write("src/.env", &format!("K={a}\n"));
+    house.write("src/clean.txt", "nothing\n");
+    house.write("src/ignored/x.txt", &format!("{a}\n"));
+    house.write("src/.gitignore", "ignored/\n");
+    house.write("src/.git/config", &format!("{a}\n"));
+    house.write("src/binary", &format!("\u{0}{a}\n"));
+
+    let out = scan(&house, &["src"]);
+    assert_eq!(out.code, 1, "{}", out.err);
+    let text = out.text();
+    assert!(text.contains("src/one.txt:2:6: high secret.test-key: Test key\n    key: ***"), "{text}");
+    assert!(text.contains("src/.env:1:3: "), "{text}");
+    assert!(!text.contains("ignored") && !text.contains(".git/") && !text.contains("binary"), "{text}");
+    assert!(!text.contains(&a) && !text.contains(&b), "values are masked, those of neighbours too");
+    assert!(!text.contains('\u{1b}'), "no colour in a pipe");
+    assert!(out.err.contains("3 findings in 2 files") && out.err.contains("1 binary"), "{}", out.err);
+
+    let out = scan(&house, &["src", "--no-ignore", "-a"]);
+    assert!(out.text().contains("src/ignored/x.txt:1:1") && out.text().contains("src/binary:1:2"), "{}", out.text());
+
+    assert_eq!(scan(&house, &["src/clean.txt"]).code, 0);
+    let out = scan(&house, &["src/clean.txt", "--color", "always", "src/one.txt"]);
+    assert!(out.text().contains('\u{1b}'));
+}
+
+#[test]
+fn standard_input_and_errors() {
+    let house = House::new();
+    let out = scan_input(&house, &["-"], format!("x {}", house.value(1)).as_bytes());
+    assert_eq!(out.code, 1);
+    assert!(out.text().starts_with("-:1:3: "), "{}", out.text());
+    let out = scan(&house, &["no-such-file"]);
+    assert_eq!(out.code, 2);
+    assert!(out.err.contains("cannot look at no-such-file"), "{}", out.err);
+}
+
+#[test]
+fn a_rule_that_blocks_hides_nothing_in_a_file() {
+    let house = House::new();
+    house.write("f.txt", &format!("{}\n{}\n", house.value(1), house.value(2)));
+    let mut c = house.forebay();
+    c.args(["scan", "--profile", "block.toml", "--format", "json", "f.txt"]);
+    let out = output(c, b"");
+    let file = &json_lines(out.text())[0];
+    assert_eq!(file["findings"].as_array().map(Vec::len), Some(2));
+    assert_eq!(file["findings"][0]["action"], "block", "the profile's action is told");
+    assert_eq!(file["findings"][1]["from"], serde_json::json!({"line": 2, "column": 1}));
+}
+
+#[test]
+fn sarif_has_what_the_standard_requires_and_no_text() {
+    let house = House::new();
+    house.write("a b/多.txt", &format!("ä {}\n", house.value(1)));
+    for clean in [false, true] {
+        if clean {
+            house.write("a b/多.txt", "nothing");
+        }
+        let out = scan(&house, &["--format", "sarif", "a b"]);
+        assert_eq!(out.code, i32::from(!clean));
+        let sarif: serde_json::Value = serde_json::from_slice(&out.out).expect("one JSON document");
+        assert_eq!(sarif["version"], "2.1.0");
+        let run = &sarif["runs"][0];
+        assert_eq!(run["tool"]["driver"]["name"], "forebay");
+        assert_eq!(run["results"].as_array().map(Vec::len), Some(usize::from(!clean)));
+        assert!(!out.text().contains(&house.value(1)));
+        if !clean {
+            let result = &run["results"][0];
+            let rule = result["ruleIndex"].as_u64().expect("a number") as usize;
+            assert_eq!(run["tool"]["driver"]["rules"][rule]["id"], result["ruleId"]);
+            assert_eq!(result["level"], "error");
+            let at = &result["locations"][0]["physicalLocation"];
+            assert_eq!(at["artifactLocation"]["uri"], "a%20b/%E5%A4%9A.txt");
+            assert_eq!(at["region"]["startLine"], 1);
+            assert_eq!(at["region"]["startColumn"], 3);
+            assert_eq!(at["region"]["byteOffset"], 3);
+        }
+    }
+}
+
+#[test]
+fn json_lines_keep_order_and_answer_at_once() {
+    let house = House::new();
+    let mut child = house
+        .forebay()
+        .args(["scan", "--jsonl", "--profile", "replace.toml"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut input = child.stdin.take().expect("piped");
+    let mut answers = BufReader::new(child.stdout.take().expect("piped")).lines();
+    for i in 0..5 {
+        let text = format!("n {i}: \u{1f600} {}", house.value(i));
+        writeln!(input, "{}", serde_json::json!({"text": text, "id": [i], "ignored": true})).expect("written");
+        let answer = answers.next().expect("a line before more input").expect("UTF-8");
+        let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+        assert_eq!(answer["id"], serde_json::json!([i]));
+        assert_eq!(answer["findings"][0]["start"], 10, "bytes of UTF-8, not characters");
+        assert_eq!(answer["findings"][0]["rule"], "secret.test-key");
+        assert!(answer["report"]["complete"].is_boolean());
+    }
+    drop(input);
+    assert!(child.wait().expect("ends").success());
+}
+
+#[test]
+fn a_bad_line_ends_json_lines_with_its_number() {
+    let house = House::new();
+    let out = scan_input(&house, &["--jsonl"], b"{\"id\":1,\"text\":\"\"}\n{\"id\":2}\n{\"id\":3,\"text\":\"\"}\n");
+    assert_eq!(out.code, 2);
+    assert_eq!(json_lines(out.text()).len(), 1, "what came before is answered");
+    assert!(out.err.contains("line 2") && out.err.contains("text"), "{}", out.err);
+}
+
+#[test]
+fn rules_test_finds_wrong_examples() {
+    let house = House::new();
+    let mut c = house.forebay();
+    c.args(["rules", "test", "pack.toml"]);
+    let out = output(c, b"");
+    assert_eq!((out.code, out.text()), (0, "2 rules, 4 examples, 0 wrong\n"));
+
+    let pack = std::fs::read_to_string(house.path("pack.toml")).expect("there");
+    house.write("wrong.toml", &pack.replace("{alnum*23}", "{alnum*24}"));
+    let mut c = house.forebay();
+    c.args(["rules", "test", "wrong.toml", "--format", "json"]);
+    let out = output(c, b"");
+    assert_eq!(out.code, 1);
+    assert_eq!(json_lines(out.text())[0]["wrong"], "false-alarm");
+    assert!(!out.text().contains(&house.value(0)[..12]), "examples are shown as written");
+}
+
+#[test]
+fn built_in_rules_keep_their_examples() {
+    let house = House::new();
+    let mut c = house.forebay();
+    c.args(["rules", "test"]);
+    let out = output(c, b"");
+    assert_eq!(out.code, 0, "{}", out.text());
+}
+
+#[test]
+fn every_command_shows_an_example() {
+    let house = House::new();
+    let commands: &[&[&str]] = &[
+        &["filter"],
+        &["scan"],
+        &["rules", "list"],
+        &["rules", "test"],
+        &["rules", "explain"],
+        &["status"],
+        &["demo"],
+        &["man"],
+        &["completions"],
+    ];
+    for command in commands {
+        let mut c: Command = house.forebay();
+        c.args(*command).arg("--help");
+        let out = output(c, b"");
+        assert_eq!(out.code, 0);
+        assert!(out.text().contains("Example"), "{command:?} has no example");
+    }
+}
