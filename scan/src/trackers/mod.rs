@@ -9,6 +9,7 @@
 //! started once per stream.
 
 mod elision;
+mod hidden;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -48,6 +49,7 @@ pub(crate) trait Tracker: Send {
 pub(crate) fn build(name: &str, rules: &[&toml::Table]) -> Result<Arc<dyn TrackerSpec>, String> {
     match name {
         "comment-elision" => elision::CommentElision::build(rules),
+        "hidden-text" => hidden::build(rules),
         _ => Err(format!("there is no tracker `{name}`")),
     }
 }

@@ -1,0 +1,281 @@
+//! `hidden-text`: text that a person does not see and a model reads.
+//!
+//! Rules name it with `tracker = "hidden-text"` and `options = { kind = "…" }`; the kinds:
+//!
+//! | kind | what |
+//! |---|---|
+//! | `tag-characters` | U+E0000–E007F outside the three registered flags of Unicode (England, Scotland, Wales) |
+//! | `variation-selectors` | runs of selectors: two of VS17–256, or four of any |
+//! | `zero-width-run` | runs of zero-width characters that no script needs there |
+//! | `zero-width-between-letters` | zero-width characters after every letter or two |
+//! | `bidi-reorder` | overrides and isolates that turn left-to-right text round |
+//! | `ansi-conceal` | terminal escapes that print text invisibly |
+//! | `ansi-between-letters` | a colour change around every letter |
+//! | `deceptive-link` | a terminal link that shows one host and leads to another |
+//! | `styled-letters` | sentences in mathematical, circled, full-width or small-capital letters |
+//! | `marked-letters` | sentences with a combining mark on every letter |
+//! | `mixed-script` | words that mix Latin letters with Cyrillic or Greek look-alikes |
+//!
+//! It reads UTF-8 one character at a time, but only where something can be hidden: between such places it runs over
+//! ASCII in blocks. It is *not* a normaliser: it does not read what is hidden.
+//!
+//! **Invariants.** The state depends on the bytes alone, never on how they were cut. Memory is one struct. A span is at
+//! most [`MAX_SPAN`] bytes: hidden text that goes on is reported in pieces.
+//!
+//! **Attacker.** Whoever writes what an agent reads. And whoever wants the filter to cry wolf: joiners in Persian and
+//! Hindi, emoji sequences, soft hyphens, breaks in Thai and Khmer, marks in Hebrew and Vietnamese must stay silent.
+
+mod ansi;
+mod bidi;
+mod chars;
+mod disguise;
+mod invisible;
+
+use std::sync::Arc;
+
+use crate::finding::Report;
+
+use super::{Mark, Tracker, TrackerSpec};
+use chars::{Char, Class, Read, classify, may_begin, read, read_back};
+
+/// Longest span of one finding, in bytes. A sentence in tag characters is a few hundred bytes; 4 KiB holds every
+/// payload that was seen, and bounds what an acting rule can be made to hold.
+pub(super) const MAX_SPAN: u64 = 4096;
+
+/// What a rule of this tracker looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    TagCharacters,
+    VariationSelectors,
+    ZeroWidthRun,
+    ZeroWidthBetweenLetters,
+    BidiReorder,
+    AnsiConceal,
+    AnsiBetweenLetters,
+    DeceptiveLink,
+    StyledLetters,
+    MarkedLetters,
+    MixedScript,
+}
+
+const KINDS: [(&str, Kind); 11] = [
+    ("tag-characters", Kind::TagCharacters),
+    ("variation-selectors", Kind::VariationSelectors),
+    ("zero-width-run", Kind::ZeroWidthRun),
+    ("zero-width-between-letters", Kind::ZeroWidthBetweenLetters),
+    ("bidi-reorder", Kind::BidiReorder),
+    ("ansi-conceal", Kind::AnsiConceal),
+    ("ansi-between-letters", Kind::AnsiBetweenLetters),
+    ("deceptive-link", Kind::DeceptiveLink),
+    ("styled-letters", Kind::StyledLetters),
+    ("marked-letters", Kind::MarkedLetters),
+    ("mixed-script", Kind::MixedScript),
+];
+
+/// The rule of each kind, if a rule names it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wanted([Option<usize>; KINDS.len()]);
+
+/// The tracker, built from the options of its rules, in order.
+pub(super) fn build(rules: &[&toml::Table]) -> Result<Arc<dyn TrackerSpec>, String> {
+    let names = || KINDS.map(|(name, _)| name).join(", ");
+    let mut wanted = Wanted::default();
+    for (index, options) in rules.iter().enumerate() {
+        if let Some(key) = options.keys().find(|k| *k != "kind") {
+            return Err(format!("`hidden-text` has no option `{key}`; it takes `kind` alone"));
+        }
+        let kind = options.get("kind").and_then(toml::Value::as_str);
+        let kind = kind.ok_or_else(|| format!("`hidden-text` needs `kind`, one of {}", names()))?;
+        let slot = KINDS.iter().position(|(name, _)| *name == kind);
+        let slot = slot.ok_or_else(|| format!("`hidden-text` knows no kind `{kind}`; it knows {}", names()))?;
+        if wanted.0[slot].replace(index).is_some() {
+            return Err(format!("two rules want `hidden-text` kind `{kind}`; keep one"));
+        }
+    }
+    Ok(Arc::new(HiddenText { wanted }))
+}
+
+#[derive(Debug)]
+struct HiddenText {
+    wanted: Wanted,
+}
+
+impl TrackerSpec for HiddenText {
+    fn start(self: Arc<Self>) -> Box<dyn Tracker> {
+        Box::new(Hidden { wanted: self.wanted, ..Hidden::default() })
+    }
+}
+
+/// Where findings go: knows which rule wants which kind.
+pub(super) struct Out<'a> {
+    wanted: Wanted,
+    marks: &'a mut Vec<Mark>,
+}
+
+impl Out<'_> {
+    /// A finding of `kind` over `start..end`, certain once `decided` bytes were seen.
+    pub(super) fn mark(&mut self, kind: Kind, start: u64, end: u64, decided: u64) {
+        debug_assert!(start < end && end <= decided);
+        if let Some(rule) = self.wanted.0[kind as usize] {
+            self.marks.push(Mark { rule, span: start..end, decided });
+        }
+    }
+}
+
+/// The state of one stream.
+#[derive(Default)]
+struct Hidden {
+    wanted: Wanted,
+    /// The last four bytes read, oldest first; zeros before the stream.
+    tail: [u8; 4],
+    /// The bytes of a character that the last push cut.
+    cut: [u8; 3],
+    cut_len: usize,
+    /// Some machine is in the middle of something: every character counts.
+    busy: bool,
+    /// The character before, if `busy`, and the last one that can be seen.
+    seen: Option<Char>,
+    ansi: ansi::Ansi,
+    bidi: bidi::Bidi,
+    invisible: invisible::Invisible,
+    disguise: disguise::Disguise,
+}
+
+impl Tracker for Hidden {
+    fn feed(&mut self, at: u64, bytes: &[u8], out: &mut Vec<Mark>) {
+        let mut out = Out { wanted: self.wanted, marks: out };
+        let (mut at, mut bytes) = (at, bytes);
+        if self.cut_len > 0 {
+            // Complete the cut character in a small buffer of its own.
+            let mut joined = [0; 8];
+            let had = self.cut_len;
+            let more = bytes.len().min(4);
+            joined[..had].copy_from_slice(&self.cut[..had]);
+            joined[had..had + more].copy_from_slice(&bytes[..more]);
+            self.cut_len = 0;
+            let used = self.run(at - had as u64, &joined[..had + more], had, &mut out);
+            if used < had {
+                return self.keep(&joined[used..had + more]);
+            }
+            at += (used - had) as u64;
+            bytes = &bytes[used - had..];
+        }
+        let used = self.run(at, bytes, bytes.len(), &mut out);
+        self.keep(&bytes[used..]);
+    }
+
+    fn finish(&mut self, at: u64, out: &mut Vec<Mark>, _report: &mut Report) {
+        let mut out = Out { wanted: self.wanted, marks: out };
+        let cut_at = at - self.cut_len as u64;
+        for i in 0..std::mem::take(&mut self.cut_len) as u64 {
+            self.step(Char { at: cut_at + i, end: cut_at + i + 1, cp: u32::MAX, class: Class::Other }, &mut out);
+        }
+        self.ansi.finish(at, &mut out);
+        self.bidi.finish(at, &mut out);
+        self.invisible.finish(at, &mut out);
+        self.disguise.finish(at, &mut out);
+    }
+
+    fn live_from(&self) -> Option<u64> {
+        [self.ansi.live_from(), self.bidi.live_from(), self.invisible.live_from(), self.disguise.live_from()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn memory(&self) -> usize {
+        size_of::<Self>()
+    }
+}
+
+impl Hidden {
+    /// Reads characters that start before `until`; gives back how far it came (short of it only at a cut character).
+    fn run(&mut self, at: u64, bytes: &[u8], until: usize, out: &mut Out<'_>) -> usize {
+        let mut i = 0;
+        while i < until {
+            if !self.busy {
+                i += skip(&bytes[i..until]);
+                if i == until {
+                    break;
+                }
+            }
+            let (cp, len) = match read(&bytes[i..]) {
+                Read::Char(cp, len) => (cp, len),
+                Read::Cut => break,
+            };
+            if !self.busy {
+                self.seen = Some(self.look_back(at, bytes, i));
+            }
+            let start = at + i as u64;
+            self.step(Char { at: start, end: start + len as u64, cp, class: classify(cp) }, out);
+            i += len;
+        }
+        self.remember(&bytes[..i]);
+        i
+    }
+
+    /// Gives one character to every machine.
+    fn step(&mut self, c: Char, out: &mut Out<'_>) {
+        let before = self.seen.unwrap_or(Char { at: c.at, end: c.at, cp: 0x0A, class: Class::Newline });
+        if !self.ansi.step(c, out) {
+            self.bidi.step(c, out);
+            self.invisible.step(c, before, out);
+            self.disguise.step(c, before, out);
+            if !c.class.is_hidden() {
+                self.seen = Some(c);
+            }
+        }
+        self.busy =
+            !(self.ansi.is_quiet() && self.bidi.is_quiet() && self.invisible.is_quiet() && self.disguise.is_quiet());
+    }
+
+    /// The character before `bytes[i]`.
+    fn look_back(&self, at: u64, bytes: &[u8], i: usize) -> Char {
+        let mut last = [0; 4];
+        for (k, slot) in last.iter_mut().enumerate() {
+            let back = 4 - k;
+            *slot = if i >= back { bytes[i - back] } else { self.tail[k + i] };
+        }
+        let end = at + i as u64;
+        let (cp, len) = if end == 0 { (0x0A, 0) } else { read_back(&last) };
+        Char { at: end.saturating_sub(len as u64), end, cp, class: classify(cp) }
+    }
+
+    fn remember(&mut self, bytes: &[u8]) {
+        for &b in &bytes[bytes.len().saturating_sub(4)..] {
+            self.tail.rotate_left(1);
+            self.tail[3] = b;
+        }
+    }
+
+    /// Keeps the head of a character whose rest has not come.
+    fn keep(&mut self, head: &[u8]) {
+        debug_assert!(head.len() <= 3);
+        self.cut[..head.len()].copy_from_slice(head);
+        self.cut_len = head.len();
+    }
+}
+
+/// How many bytes from the start cannot begin anything hidden.
+fn skip(bytes: &[u8]) -> usize {
+    const BLOCK: usize = 64;
+    let mut i = 0;
+    loop {
+        // Whole blocks of plain ASCII: no early exit inside a block, so that it becomes vector code.
+        for block in bytes[i..].chunks_exact(BLOCK) {
+            if block.iter().fold(false, |hit, &b| hit | (b >= 0x80) | (b == 0x1B)) {
+                break;
+            }
+            i += BLOCK;
+        }
+        let end = bytes.len().min(i + BLOCK);
+        match bytes[i..end].iter().position(|&b| may_begin(b)) {
+            Some(n) => return i + n,
+            None if end == bytes.len() => return end,
+            None => i = end,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
