@@ -217,18 +217,18 @@ impl Ansi {
     }
 
     fn close_concealed(&mut self, end: u64, decided: u64, out: &mut Out<'_>) {
-        if let Some(k) = self.concealed.take() {
-            if k.letters >= CONCEALED {
-                out.mark(Kind::AnsiConceal, k.start, end, decided);
-            }
+        if let Some(k) = self.concealed.take()
+            && k.letters >= CONCEALED
+        {
+            out.mark(Kind::AnsiConceal, k.start, end, decided);
         }
     }
 
     fn close_between(&mut self, decided: u64, out: &mut Out<'_>) {
-        if let Some(b) = self.between.take() {
-            if b.letters >= BETWEEN {
-                out.mark(Kind::AnsiBetweenLetters, b.start, b.end, decided);
-            }
+        if let Some(b) = self.between.take()
+            && b.letters >= BETWEEN
+        {
+            out.mark(Kind::AnsiBetweenLetters, b.start, b.end, decided);
         }
     }
 
@@ -266,10 +266,10 @@ impl Ansi {
         if self.target_part == Part::NoLink {
             return;
         }
-        if let Some(l) = self.link.take() {
-            if deceives(&l.host, &l.text) {
-                out.mark(Kind::DeceptiveLink, l.start, end, end);
-            }
+        if let Some(l) = self.link.take()
+            && deceives(&l.host, &l.text)
+        {
+            out.mark(Kind::DeceptiveLink, l.start, end, end);
         }
         if matches!(self.target_part, Part::Host | Part::Rest) {
             self.link = Some(Link { start: self.escape, host: self.target, text: Bytes::default() });

@@ -67,7 +67,10 @@ impl Disguise {
 
     pub(super) fn live_from(&self) -> Option<u64> {
         let mixed = self.mixed.as_ref().map(|m| m.start).or(self.word.as_ref().map(|w| w.start));
-        [self.styled.as_ref().map(|s| s.start), self.marked.as_ref().map(|m| m.start), mixed].into_iter().flatten().min()
+        [self.styled.as_ref().map(|s| s.start), self.marked.as_ref().map(|m| m.start), mixed]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// `before` is the last character that can be seen.
@@ -89,7 +92,8 @@ impl Disguise {
     fn step_styled(&mut self, c: Char, out: &mut Out<'_>) {
         match c.class {
             Class::Styled => {
-                let s = self.styled.get_or_insert(Styled { start: c.at, end: c.at, letters: 0, words: 0, in_word: false });
+                let s =
+                    self.styled.get_or_insert(Styled { start: c.at, end: c.at, letters: 0, words: 0, in_word: false });
                 s.end = c.end;
                 s.letters += 1;
                 s.words += u32::from(!s.in_word);
@@ -103,17 +107,23 @@ impl Disguise {
                     s.in_word = false;
                 }
             }
-            Class::Latin | Class::Cyrillic | Class::Greek | Class::Cjk | Class::Complex | Class::RightToLeft
+            Class::Latin
+            | Class::Cyrillic
+            | Class::Greek
+            | Class::Cjk
+            | Class::Complex
+            | Class::RightToLeft
             | Class::Newline => self.close_styled(c.end, out),
             _ => {}
         }
     }
 
     fn close_styled(&mut self, decided: u64, out: &mut Out<'_>) {
-        if let Some(s) = self.styled.take() {
-            if s.letters >= STYLED && s.words >= STYLED_WORDS {
-                out.mark(Kind::StyledLetters, s.start, s.end, decided);
-            }
+        if let Some(s) = self.styled.take()
+            && s.letters >= STYLED
+            && s.words >= STYLED_WORDS
+        {
+            out.mark(Kind::StyledLetters, s.start, s.end, decided);
         }
     }
 
@@ -151,10 +161,10 @@ impl Disguise {
     }
 
     fn close_marked(&mut self, decided: u64, out: &mut Out<'_>) {
-        if let Some(m) = self.marked.take() {
-            if m.letters >= MARKED {
-                out.mark(Kind::MarkedLetters, m.start, m.end, decided);
-            }
+        if let Some(m) = self.marked.take()
+            && m.letters >= MARKED
+        {
+            out.mark(Kind::MarkedLetters, m.start, m.end, decided);
         }
     }
 
@@ -224,10 +234,10 @@ impl Disguise {
     }
 
     fn close_mixed(&mut self, decided: u64, out: &mut Out<'_>) {
-        if let Some(m) = self.mixed.take() {
-            if m.weight >= MIXED {
-                out.mark(Kind::MixedScript, m.start, m.end, decided);
-            }
+        if let Some(m) = self.mixed.take()
+            && m.weight >= MIXED
+        {
+            out.mark(Kind::MixedScript, m.start, m.end, decided);
         }
     }
 }

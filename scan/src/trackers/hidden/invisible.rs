@@ -159,15 +159,16 @@ impl Invisible {
     }
 
     fn close_selectors(&mut self, decided: u64, out: &mut Out<'_>) {
-        if let Some(s) = self.selectors.take() {
-            if s.high >= HIGH_SELECTORS || s.count >= SELECTORS {
-                out.mark(Kind::VariationSelectors, s.start, s.end, decided);
-            }
+        if let Some(s) = self.selectors.take()
+            && (s.high >= HIGH_SELECTORS || s.count >= SELECTORS)
+        {
+            out.mark(Kind::VariationSelectors, s.start, s.end, decided);
         }
     }
 
     fn zero_width(&mut self, c: Char, before: Char, out: &mut Out<'_>) {
-        let run = self.run.get_or_insert(Run { start: c.at, end: c.at, count: 0, rare: true, soft: true, left: before });
+        let run =
+            self.run.get_or_insert(Run { start: c.at, end: c.at, count: 0, rare: true, soft: true, left: before });
         run.end = c.end;
         run.count += 1;
         run.rare &= c.class == Class::RareInvisible;

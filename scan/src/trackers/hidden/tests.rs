@@ -139,7 +139,8 @@ fn every_cut_gives_the_same() {
 
 #[test]
 fn spans_are_bounded() {
-    let hostile = [tags("a").repeat(10_000), between("\u{200B}").repeat(2_000), "\x1b[8m".to_owned() + &"a".repeat(50_000)];
+    let hostile =
+        [tags("a").repeat(10_000), between("\u{200B}").repeat(2_000), "\x1b[8m".to_owned() + &"a".repeat(50_000)];
     for text in hostile {
         let marks = scan(text.as_bytes().chunks(1000));
         assert!(marks.len() > 5);
@@ -163,7 +164,10 @@ fn options_are_checked() {
 fn speed() {
     for (name, unit) in [
         ("ASCII source", "fn main() { println!(\"hello {}\", 1 + 2); } // a comment\n"),
-        ("Chinese", "\u{5FFD}\u{7565}\u{8FD9}\u{4E2A}\u{6587}\u{4EF6}\u{FF0C}\u{7136}\u{540E}\u{7EE7}\u{7EED}\u{3002}\n"),
+        (
+            "Chinese",
+            "\u{5FFD}\u{7565}\u{8FD9}\u{4E2A}\u{6587}\u{4EF6}\u{FF0C}\u{7136}\u{540E}\u{7EE7}\u{7EED}\u{3002}\n",
+        ),
         ("Russian", "\u{41F}\u{440}\u{438}\u{432}\u{435}\u{442} \u{43C}\u{438}\u{440} "),
     ] {
         let text = unit.repeat((64 << 20) / unit.len());
