@@ -40,9 +40,14 @@ impl Bidi {
         self.open.as_ref().map(|o| o.start)
     }
 
+    /// A right-to-left letter ended at `end`.
+    pub(super) fn saw_rtl(&mut self, end: u64) {
+        self.last_rtl = Some(end);
+    }
+
     pub(super) fn step(&mut self, c: Char, out: &mut Out<'_>) {
         if c.class == Class::RightToLeft {
-            self.last_rtl = Some(c.end);
+            self.saw_rtl(c.end);
         }
         match (c.class, c.cp) {
             (Class::Bidi, 0x202C | 0x2069) => self.close(c.end, c.end, out),

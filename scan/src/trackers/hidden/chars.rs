@@ -61,9 +61,12 @@ pub(super) enum Class {
 }
 
 impl Class {
-    /// Letters between which an invisible character has nothing to do.
+    /// Letters (and marks on them) between which an invisible character has nothing to do.
     pub(super) fn is_plain_letter(self) -> bool {
-        matches!(self, Class::Latin | Class::Cyrillic | Class::Greek | Class::Cjk | Class::Styled | Class::Digit)
+        matches!(
+            self,
+            Class::Latin | Class::Cyrillic | Class::Greek | Class::Cjk | Class::Styled | Class::Digit | Class::Mark
+        )
     }
 
     /// Takes no room on the screen.
@@ -128,6 +131,16 @@ pub(super) fn classify(cp: u32) -> Class {
 /// and high selectors with F3.
 pub(super) const fn may_begin(byte: u8) -> bool {
     matches!(byte, 0x1B | 0xC2 | 0xC9 | 0xCA | 0xCC..=0xD4 | 0xD6..=0xE3 | 0xEA | 0xEF | 0xF0 | 0xF3)
+}
+
+/// A letter of a script whose letters can pass for Latin ones.
+pub(super) fn is_foreign(class: Class) -> bool {
+    matches!(class, Class::Cyrillic | Class::Greek)
+}
+
+/// Whether a character of this first byte is Greek or Cyrillic, of two bytes (a few neighbours of theirs included).
+pub(super) const fn is_foreign_lead(byte: u8) -> bool {
+    matches!(byte, 0xCE..=0xD4)
 }
 
 /// What [`read`] found.

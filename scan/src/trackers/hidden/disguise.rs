@@ -4,7 +4,7 @@
 //! *Not* reported: a formula, a heading of a word or two, struck-out prices, Vietnamese or Czech with decomposed
 //! accents, product names next to Cyrillic words.
 
-use super::chars::{Char, Class};
+use super::chars::{Char, Class, is_foreign};
 use super::{Kind, MAX_SPAN, Out};
 
 /// Styled letters that are a sentence, in at least so many words: headings, signatures and brand names are shorter.
@@ -14,6 +14,8 @@ const STYLED_WORDS: u32 = 3;
 const MARKED: u32 = 16;
 /// Weight of mixed words (two for a word that changes script back and forth, one for a single change) that is no slip.
 const MIXED: u32 = 3;
+/// Longest word, in bytes; German and Finnish compounds stay below. A longer one is counted in pieces.
+const LONGEST_WORD: u64 = 256;
 /// Pure words after which mixed words no longer belong together.
 const PURE_WORDS: u32 = 6;
 
@@ -22,6 +24,9 @@ const PURE_WORDS: u32 = 6;
 pub(super) struct Disguise {
     styled: Option<Styled>,
     marked: Option<Marked>,
+    /// A Greek or Cyrillic letter was the last character: a Latin one may follow.
+    foreign: Option<u64>,
+    in_word: bool,
     word: Option<Word>,
     mixed: Option<Mixed>,
 }
@@ -42,13 +47,12 @@ struct Marked {
     done: bool,
 }
 
-/// A word, from its first change of script on, or from its first letter that is not Latin.
+/// A word of mixed script, from its first change on.
 struct Word {
     start: u64,
     end: u64,
-    script: Class,
     changes: u32,
-    /// Every letter that is not Latin looks like one that is.
+    /// Every letter next to a change looks like a Latin one.
     alike: bool,
     greek: bool,
 }
@@ -62,24 +66,27 @@ struct Mixed {
 
 impl Disguise {
     pub(super) fn is_quiet(&self) -> bool {
-        self.styled.is_none() && self.marked.is_none() && self.word.is_none() && self.mixed.is_none()
+        self.styled.is_none()
+            && self.marked.is_none()
+            && self.foreign.is_none()
+            && self.word.is_none()
+            && self.mixed.is_none()
     }
 
     pub(super) fn live_from(&self) -> Option<u64> {
-        let mixed = self.mixed.as_ref().map(|m| m.start).or(self.word.as_ref().map(|w| w.start));
+        let word = self.word.as_ref().map(|w| w.start).or(self.foreign);
+        let mixed = self.mixed.as_ref().map(|m| m.start).or(word);
         [self.styled.as_ref().map(|s| s.start), self.marked.as_ref().map(|m| m.start), mixed]
             .into_iter()
             .flatten()
             .min()
     }
 
-    /// `before` is the last character that can be seen.
+    /// `before` is the character before.
     pub(super) fn step(&mut self, c: Char, before: Char, out: &mut Out<'_>) {
         self.step_styled(c, out);
         self.step_marked(c, before, out);
-        if !c.class.is_hidden() {
-            self.step_word(c, before, out);
-        }
+        self.step_word(c, before, out);
     }
 
     pub(super) fn finish(&mut self, at: u64, out: &mut Out<'_>) {
@@ -139,7 +146,7 @@ impl Disguise {
                     }
                 }
                 None if before.class == Class::Latin => {
-                    self.marked = Some(Marked { start: before.at, end: c.end, letters: 1, done: true });
+                    self.marked = Some(Marked { start: c.at, end: c.end, letters: 1, done: true });
                 }
                 None => {}
             },
@@ -169,44 +176,42 @@ impl Disguise {
     }
 
     fn step_word(&mut self, c: Char, before: Char, out: &mut Out<'_>) {
-        if !matches!(c.class, Class::Latin | Class::Cyrillic | Class::Greek) {
+        let foreign = is_foreign(c.class);
+        self.foreign = foreign.then_some(c.at);
+        if !foreign && c.class != Class::Latin {
             self.close_word(c.end, out);
-            if self.mixed.as_ref().is_some_and(|m| c.class == Class::Newline && m.pure > 0) {
+            if c.class == Class::Newline && self.mixed.as_ref().is_some_and(|m| m.pure > 0) {
                 self.close_mixed(c.end, out);
             }
             return;
         }
-        let alike = c.class == Class::Latin || looks_latin(c.cp);
-        let after_latin = before.class == Class::Latin;
-        match &mut self.word {
-            Some(w) => {
-                w.changes += u32::from(w.script != c.class);
-                w.alike &= alike;
-                w.greek |= c.class == Class::Greek;
-                w.script = c.class;
-                w.end = c.end;
-                // No word is this long: what comes is a new one.
-                if c.end - w.start >= 256 {
-                    self.close_word(c.end, out);
-                }
+        self.in_word = true;
+        let is_ascii = |c: Char| c.class == Class::Latin && c.cp < 0x80;
+        let other = match (foreign, before) {
+            (true, b) if is_ascii(b) => Some(c),
+            (false, b) if is_foreign(b.class) && is_ascii(c) => Some(b),
+            _ => None,
+        };
+        if let Some(other) = other {
+            let w =
+                self.word.get_or_insert(Word { start: other.at, end: c.end, changes: 0, alike: true, greek: false });
+            w.changes += 1;
+            w.alike &= looks_latin(other.cp);
+            w.greek |= other.class == Class::Greek;
+        }
+        if let Some(w) = &mut self.word {
+            w.end = c.end;
+            if c.end - w.start >= LONGEST_WORD {
+                self.close_word(c.end, out);
             }
-            None if c.class != Class::Latin || self.mixed.is_some() => {
-                let changes = u32::from(after_latin && c.class != Class::Latin);
-                self.word = Some(Word {
-                    start: if after_latin { before.at } else { c.at },
-                    end: c.end,
-                    script: c.class,
-                    changes,
-                    alike,
-                    greek: c.class == Class::Greek,
-                });
-            }
-            None => {}
         }
     }
 
     fn close_word(&mut self, decided: u64, out: &mut Out<'_>) {
-        let Some(w) = self.word.take() else { return };
+        if !std::mem::take(&mut self.in_word) {
+            return;
+        }
+        let w = self.word.take().unwrap_or(Word { start: 0, end: 0, changes: 0, alike: true, greek: false });
         // Greek letters stand next to Latin ones in formulas and units: only a word that goes back and forth counts.
         let weight = match w.changes {
             0 => 0,

@@ -87,7 +87,7 @@ impl Invisible {
         .min()
     }
 
-    /// `before` is the last character that can be seen.
+    /// `before` is the character before.
     pub(super) fn step(&mut self, c: Char, before: Char, out: &mut Out<'_>) {
         if c.class != Class::Tag {
             self.close_tags(c.at, c.end, out);
@@ -206,7 +206,7 @@ impl Invisible {
         if !plain {
             return;
         }
-        let p = self.pattern.get_or_insert(Pattern { start: run.left.at, end: run.end, places: 0, soft: 0, gap: 0 });
+        let p = self.pattern.get_or_insert(Pattern { start: run.start, end: run.end, places: 0, soft: 0, gap: 0 });
         p.end = run.end;
         p.places += 1;
         p.soft += u32::from(run.soft);

@@ -36,7 +36,7 @@ use std::sync::Arc;
 use crate::finding::Report;
 
 use super::{Mark, Tracker, TrackerSpec};
-use chars::{Char, Class, Read, classify, may_begin, read, read_back};
+use chars::{Char, Class, Read, classify, is_foreign, is_foreign_lead, may_begin, read, read_back};
 
 /// Longest span of one finding, in bytes. A sentence in tag characters is a few hundred bytes; 4 KiB holds every
 /// payload that was seen, and bounds what an acting rule can be made to hold.
@@ -128,13 +128,15 @@ struct Hidden {
     wanted: Wanted,
     /// The last four bytes read, oldest first; zeros before the stream.
     tail: [u8; 4],
-    /// The bytes of a character that the last push cut.
+    /// The bytes of a character that the last push cut, or that waits for the byte behind it.
     cut: [u8; 3],
     cut_len: usize,
+    /// Where the bytes read so far end; a cut character begins there.
+    at: u64,
     /// Some machine is in the middle of something: every character counts.
     busy: bool,
-    /// The character before, if `busy`, and the last one that can be seen.
-    seen: Option<Char>,
+    /// The character before, if `busy`; what belongs to an escape does not count.
+    before: Option<Char>,
     ansi: ansi::Ansi,
     bidi: bidi::Bidi,
     invisible: invisible::Invisible,
@@ -166,9 +168,13 @@ impl Tracker for Hidden {
 
     fn finish(&mut self, at: u64, out: &mut Vec<Mark>, _report: &mut Report) {
         let mut out = Out { wanted: self.wanted, marks: out };
-        let cut_at = at - self.cut_len as u64;
-        for i in 0..std::mem::take(&mut self.cut_len) as u64 {
-            self.step(Char { at: cut_at + i, end: cut_at + i + 1, cp: u32::MAX, class: Class::Other }, &mut out);
+        let cut = self.cut;
+        let len = std::mem::take(&mut self.cut_len);
+        let cut_at = at - len as u64;
+        match read(&cut[..len.max(1)]) {
+            // A letter that waited for the byte behind it.
+            Read::Char(cp, n) if len > 0 && n == len => self.meet(cp, cut_at, at, &[], 0, &mut out),
+            _ => (0..len as u64).for_each(|i| self.meet(u32::MAX, cut_at + i, cut_at + i + 1, &[], 0, &mut out)),
         }
         self.ansi.finish(at, &mut out);
         self.bidi.finish(at, &mut out);
@@ -177,7 +183,9 @@ impl Tracker for Hidden {
     }
 
     fn live_from(&self) -> Option<u64> {
-        [self.ansi.live_from(), self.bidi.live_from(), self.invisible.live_from(), self.disguise.live_from()]
+        // A cut character may turn out to be hidden; `at` is where the bytes read end.
+        let cut = (self.cut_len > 0).then_some(self.at);
+        [cut, self.ansi.live_from(), self.bidi.live_from(), self.invisible.live_from(), self.disguise.live_from()]
             .into_iter()
             .flatten()
             .min()
@@ -194,7 +202,7 @@ impl Hidden {
         let mut i = 0;
         while i < until {
             if !self.busy {
-                i += skip(&bytes[i..until]);
+                i += skip(&bytes[i..], until - i);
                 if i == until {
                     break;
                 }
@@ -203,42 +211,57 @@ impl Hidden {
                 Read::Char(cp, len) => (cp, len),
                 Read::Cut => break,
             };
-            if !self.busy {
-                self.seen = Some(self.look_back(at, bytes, i));
+            // Whether a letter stands in a word of mixed script depends on both sides of it: without the byte behind
+            // it, it waits. Otherwise it would depend on the cut whether this letter is looked at.
+            if !self.busy && len == 2 && bytes.len() == i + 2 && is_foreign(classify(cp)) {
+                break;
             }
             let start = at + i as u64;
-            self.step(Char { at: start, end: start + len as u64, cp, class: classify(cp) }, out);
+            self.meet(cp, start, start + len as u64, bytes, i, out);
             i += len;
         }
         self.remember(&bytes[..i]);
+        self.at = at + i as u64;
         i
     }
 
-    /// Gives one character to every machine.
-    fn step(&mut self, c: Char, out: &mut Out<'_>) {
-        let before = self.seen.unwrap_or(Char { at: c.at, end: c.at, cp: 0x0A, class: Class::Newline });
+    /// Gives one character, which stands at `bytes[i]`, to the machines that care.
+    fn meet(&mut self, cp: u32, at: u64, end: u64, bytes: &[u8], i: usize, out: &mut Out<'_>) {
+        let class = classify(cp);
+        if !self.busy {
+            match class {
+                Class::RightToLeft => return self.bidi.saw_rtl(end),
+                Class::Latin
+                | Class::Cjk
+                | Class::Complex
+                | Class::Digit
+                | Class::Space
+                | Class::Newline
+                | Class::Other => return,
+                _ => self.before = Some(self.look_back(at, bytes, i)),
+            }
+        }
+        let c = Char { at, end, cp, class };
+        let before = self.before.unwrap_or(Char { at, end: at, cp: 0x0A, class: Class::Newline });
         if !self.ansi.step(c, out) {
             self.bidi.step(c, out);
             self.invisible.step(c, before, out);
             self.disguise.step(c, before, out);
-            if !c.class.is_hidden() {
-                self.seen = Some(c);
-            }
+            self.before = Some(c);
         }
         self.busy =
             !(self.ansi.is_quiet() && self.bidi.is_quiet() && self.invisible.is_quiet() && self.disguise.is_quiet());
     }
 
-    /// The character before `bytes[i]`.
+    /// The character before the one at `at`, which stands at `bytes[i]`.
     fn look_back(&self, at: u64, bytes: &[u8], i: usize) -> Char {
         let mut last = [0; 4];
         for (k, slot) in last.iter_mut().enumerate() {
             let back = 4 - k;
             *slot = if i >= back { bytes[i - back] } else { self.tail[k + i] };
         }
-        let end = at + i as u64;
-        let (cp, len) = if end == 0 { (0x0A, 0) } else { read_back(&last) };
-        Char { at: end.saturating_sub(len as u64), end, cp, class: classify(cp) }
+        let (cp, len) = if at == 0 { (0x0A, 0) } else { read_back(&last) };
+        Char { at: at.saturating_sub(len as u64), end: at, cp, class: classify(cp) }
     }
 
     fn remember(&mut self, bytes: &[u8]) {
@@ -256,25 +279,35 @@ impl Hidden {
     }
 }
 
-/// How many bytes from the start cannot begin anything hidden.
-fn skip(bytes: &[u8]) -> usize {
+/// How many of the first `until` bytes cannot begin anything hidden.
+fn skip(bytes: &[u8], until: usize) -> usize {
     const BLOCK: usize = 64;
     let mut i = 0;
     loop {
         // Whole blocks of plain ASCII: no early exit inside a block, so that it becomes vector code.
-        for block in bytes[i..].chunks_exact(BLOCK) {
+        for block in bytes[i..until].chunks_exact(BLOCK) {
             if block.iter().fold(false, |hit, &b| hit | (b >= 0x80) | (b == 0x1B)) {
                 break;
             }
             i += BLOCK;
         }
-        let end = bytes.len().min(i + BLOCK);
-        match bytes[i..end].iter().position(|&b| may_begin(b)) {
-            Some(n) => return i + n,
-            None if end == bytes.len() => return end,
-            None => i = end,
+        let end = until.min(i + BLOCK);
+        while i < end {
+            let b = bytes[i];
+            if may_begin(b) && !(is_foreign_lead(b) && among_its_own(bytes, i)) {
+                return i;
+            }
+            i += 1;
+        }
+        if i == until {
+            return i;
         }
     }
+}
+
+/// The letter of two bytes at `bytes[i]` has no ASCII letter on either side, as far as can be seen from here.
+fn among_its_own(bytes: &[u8], i: usize) -> bool {
+    i > 0 && !bytes[i - 1].is_ascii_alphabetic() && bytes.get(i + 2).is_some_and(|b| !b.is_ascii_alphabetic())
 }
 
 #[cfg(test)]
