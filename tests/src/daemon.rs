@@ -157,6 +157,11 @@ impl RawPeer {
         Ok((peer, stream))
     }
 
+    /// A second handle that reads while this one writes.
+    pub fn reader(&self) -> anyhow::Result<RawPeer> {
+        Ok(RawPeer { socket: self.socket.try_clone()?, input: BytesMut::new() })
+    }
+
     /// Opens a stream.
     pub fn open(&mut self, stream: StreamId, profile: &str, window: u32) -> anyhow::Result<()> {
         let profile = profile.to_owned();

@@ -49,7 +49,7 @@ fn record(daemon: &TestDaemon) -> anyhow::Result<String> {
         ),
         (
             vec![
-                Frame::Credit(Credit { stream: Some(one), bytes: 54 }),
+                Frame::Credit(Credit { stream: Some(one), bytes: 53 }),
                 Frame::Data { stream: one, bytes: Bytes::from_static(b"ET\n") },
                 Frame::Finish(one),
             ],

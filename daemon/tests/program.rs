@@ -1,0 +1,204 @@
+//! The program: arguments, exit codes, signals, and what systemd passes and is told.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_forebayd");
+
+/// A folder of its own, gone at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> std::io::Result<Folder> {
+        let path = std::env::temp_dir().join(format!("forebayd-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path)?;
+        Ok(Folder(path))
+    }
+
+    fn file(&self, name: &str, text: &str) -> std::io::Result<PathBuf> {
+        let path = self.0.join(name);
+        fs::write(&path, text)?;
+        Ok(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A child that does not outlive its test.
+struct Daemon(Child);
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn check(config: &PathBuf) -> std::io::Result<(Output, String)> {
+    let output = Command::new(PROGRAM).arg("check").arg(config).output()?;
+    let text = String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned();
+    Ok((output, text))
+}
+
+fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(20), "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn check_says_fine_or_where_and_what() -> std::io::Result<()> {
+    let folder = Folder::new("check")?;
+    let good = folder.file("good.toml", "socket = \"/tmp/x.sock\"\nprofiles = [\"prompt\", \"own.toml\"]\n")?;
+    folder.file("own.toml", "name = \"own\"\npacks = []\n")?;
+    let (output, text) = check(&good)?;
+    assert!(output.status.success() && text.contains("profile own:"), "{text}");
+
+    let bad = folder.file("bad.toml", "socket = \"/tmp/x.sock\"\n[limits]\nstreems = 3\n")?;
+    let (output, text) = check(&bad)?;
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text.contains("bad.toml:3: unknown field `streems`"), "{text}");
+
+    let profile = folder.file("profile.toml", "profiles = [\"toll-output\"]\n")?;
+    let (output, text) = check(&profile)?;
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text.contains("no built-in profile `toll-output`; use one of tool-output"), "{text}");
+
+    let (output, text) = check(&folder.0.join("missing.toml"))?;
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text.contains("missing.toml") && text.contains("mend the path"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn help_has_an_example_and_its_config_is_right() -> std::io::Result<()> {
+    let output = Command::new(PROGRAM).arg("--help").output()?;
+    let help = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && help.contains("forebayd --socket /tmp/forebay.sock"), "{help}");
+    let config: Vec<&str> = help
+        .lines()
+        .skip_while(|l| !l.starts_with("The config file"))
+        .skip(1)
+        .take_while(|l| !l.trim().is_empty())
+        .collect();
+    let folder = Folder::new("help")?;
+    let file = folder.file("help.toml", &config.join("\n"))?;
+    let (output, text) = check(&file)?;
+    assert!(output.status.success(), "{text}");
+    Ok(())
+}
+
+#[test]
+fn no_socket_is_an_error_with_its_mend() -> std::io::Result<()> {
+    let output = Command::new(PROGRAM).env_remove("LISTEN_FDS").output()?;
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("give --socket PATH"));
+    Ok(())
+}
+
+#[test]
+fn ready_is_told_sigterm_drains_and_the_socket_file_goes() -> std::io::Result<()> {
+    let folder = Folder::new("ready")?;
+    let told = UnixDatagram::bind(folder.0.join("notify"))?;
+    told.set_read_timeout(Some(Duration::from_secs(20)))?;
+    let socket = folder.0.join("s.sock");
+    let config = folder.file(
+        "c.toml",
+        "profiles = [\"prompt\"]\n[timeouts]\ngrace = \"10s\"\n[log]\nformat = \"json\"\nlevel = \"debug\"\n",
+    )?;
+    let child = Command::new(PROGRAM)
+        .arg("--config")
+        .arg(&config)
+        .arg("--socket")
+        .arg(&socket)
+        .env("NOTIFY_SOCKET", folder.0.join("notify"))
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut daemon = Daemon(child);
+    let mut message = [0; 200];
+    let n = told.recv(&mut message)?;
+    assert_eq!(&message[..n], b"READY=1\n");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&socket)?.permissions());
+    assert_eq!(mode & 0o777, 0o600);
+
+    // A second daemon does not take the socket away.
+    let second = Command::new(PROGRAM).arg("--socket").arg(&socket).output()?;
+    assert_eq!(second.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&second.stderr).contains("another daemon listens there"));
+
+    let mut broken = UnixStream::connect(&socket)?;
+    broken.write_all(b"GET / HTTP/1.1\r\n\r\n")?;
+    broken.read_to_end(&mut Vec::new())?;
+
+    let pid = daemon.0.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status()?.success());
+    let n = told.recv(&mut message)?;
+    assert_eq!(&message[..n], b"STOPPING=1\n");
+    assert_eq!(daemon.0.wait()?.code(), Some(0));
+    assert!(!socket.exists());
+    let mut log = String::new();
+    if let Some(stderr) = &mut daemon.0.stderr {
+        stderr.read_to_string(&mut log)?;
+    }
+    assert!(log.lines().all(|l| l.starts_with('{') && l.ends_with('}')), "{log}");
+    assert!(log.contains("\"code\":\"handshake-expected\""), "{log}");
+    Ok(())
+}
+
+#[test]
+fn a_socket_file_left_by_a_killed_daemon_is_replaced_and_another_file_is_not() -> std::io::Result<()> {
+    let folder = Folder::new("stale")?;
+    let socket = folder.0.join("s.sock");
+    let start = || Command::new(PROGRAM).arg("--socket").arg(&socket).stderr(Stdio::null()).spawn().map(Daemon);
+    let mut first = start()?;
+    wait_for("listening", || UnixStream::connect(&socket).is_ok());
+    first.0.kill()?;
+    first.0.wait()?;
+    assert!(socket.exists());
+    let _second = start()?;
+    wait_for("listening again", || UnixStream::connect(&socket).is_ok());
+
+    let file = folder.file("precious", "text")?;
+    let output = Command::new(PROGRAM).arg("--socket").arg(&file).output()?;
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("it is not a socket"));
+    assert_eq!(fs::read_to_string(&file)?, "text");
+    Ok(())
+}
+
+#[test]
+fn a_socket_passed_by_systemd_is_used() -> std::io::Result<()> {
+    let folder = Folder::new("systemd")?;
+    let socket = folder.0.join("s.sock");
+    let listener = UnixListener::bind(&socket)?;
+    // What systemd does: the socket as descriptor 3, and the environment names it and the process.
+    let child = Command::new("bash")
+        .args(["-c", "exec 3<&0 0</dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\""])
+        .arg(PROGRAM)
+        .stdin(Stdio::from(std::os::fd::OwnedFd::from(listener)))
+        .stderr(Stdio::null())
+        .spawn()?;
+    let mut daemon = Daemon(child);
+    let mut peer = UnixStream::connect(&socket)?;
+    peer.write_all(b"\x16\0\0\0\x01\0\0\0\0\0\0\0FBAY\x01\0\x01\0\0\0\0\0\x09example/1")?;
+    let mut head = [0; 12];
+    peer.read_exact(&mut head)?;
+    assert_eq!(head[4], 2, "no Welcome: {head:?}");
+    drop(peer);
+    assert!(Command::new("kill").args(["-INT", &daemon.0.id().to_string()]).status()?.success());
+    assert_eq!(daemon.0.wait()?.code(), Some(0));
+    // The file belongs to systemd.
+    assert!(socket.exists());
+    Ok(())
+}
