@@ -1,7 +1,7 @@
 //! `forebayd`: the daemon's command line.
 #![forbid(unsafe_code)]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -79,7 +79,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn check(path: &PathBuf) -> anyhow::Result<()> {
+fn check(path: &Path) -> anyhow::Result<()> {
     let config = Config::load(path)?;
     let profiles = load_profiles(&config)?;
     for p in profiles.iter() {

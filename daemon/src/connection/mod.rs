@@ -3,11 +3,13 @@
 //! - [`core`] is sans-io: frames in, frames out, `now` as an argument.
 //! - [`output`] encodes what a filter releases straight into the connection's write buffer, within the credit.
 //! - [`stream`] is the state of one stream.
+//! - [`work`] is what the core does for one stream at a time.
 //! - [`task`] moves bytes between the socket and the core.
 
 mod core;
 mod output;
 mod stream;
 mod task;
+mod work;
 
 pub(crate) use task::{Drain, serve};

@@ -183,9 +183,18 @@ impl Sink for FrameSink<'_> {
     }
 }
 
-/// A name as the wire takes it: at most [`MAX_NAME`] bytes, cut at a character.
+/// A name as the wire takes it: at most [`MAX_NAME`] bytes.
 pub(super) fn name(full: &str) -> String {
-    full[..full.floor_char_boundary(MAX_NAME)].to_owned()
+    clip(full, MAX_NAME)
+}
+
+/// At most `max` bytes of a text, cut at a character.
+pub(super) fn clip(text: &str, max: usize) -> String {
+    let mut end = max.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].to_owned()
 }
 
 fn family(f: forebay_scan::Family) -> forebay_wire::Family {

@@ -1,0 +1,170 @@
+//! What a connection does for one stream at a time: scanning, queueing what the credit does not cover, ending.
+//!
+//! The other half of [`super::core`]: there are the frames, here is the work that they cause.
+
+use std::time::Instant;
+
+use bytes::BytesMut;
+use forebay_scan::Family;
+use forebay_wire::{Code, Credit, Frame, Held, Reason, Report, SendWindow, StreamId};
+
+use super::core::{Budget, Core};
+use super::output::{FrameSink, name};
+
+/// Counts of one run; added to the shared counters once, not at every push.
+#[derive(Default)]
+pub(super) struct Tally {
+    bytes_in: u64,
+    bytes_out: u64,
+    findings: [u32; Family::ALL.len()],
+}
+
+impl Core {
+    /// A stream's turn: one piece of what waits.
+    pub(super) fn go_on(&mut self, stream: StreamId, now: Instant, budget: &mut Budget) {
+        let Some(s) = self.streams.get_mut(&stream) else {
+            return;
+        };
+        s.listed = false;
+        if !s.blocked() && !s.pending.is_empty() {
+            let piece = s.take_pending();
+            self.scan(stream, &piece, budget);
+        }
+        self.settle(stream, now);
+    }
+
+    /// Scans one piece. The caller has seen that the stream is not blocked.
+    pub(super) fn scan(&mut self, stream: StreamId, piece: &[u8], budget: &mut Budget) {
+        let Some(s) = self.streams.get_mut(&stream) else {
+            return;
+        };
+        let s = s.as_mut();
+        budget.bytes = budget.bytes.saturating_sub(piece.len());
+        self.tally.bytes_in += piece.len() as u64;
+        let mut sink = FrameSink::new(&mut self.out, stream, &s.profile.rules);
+        let mut report = None;
+        if let Err(ended) = s.filter.push(piece, &mut self.scratch, &mut sink) {
+            let mut last = s.filter.finish(&mut self.scratch, &mut sink);
+            last.blocked_at.get_or_insert(ended.at);
+            report = Some(last);
+        }
+        s.report = report.map(|r| Box::new(wire_report(&r, s.filter.received())));
+        let dropped = if s.report.is_some() { std::mem::take(&mut s.pending).len() } else { 0 };
+        let grant = s.input.consume(piece.len());
+        let queued = self.tally.take(&mut s.output, sink);
+        if let Some(bytes) = grant.filter(|_| !s.finished && s.report.is_none()) {
+            self.out.frame(&Frame::Credit(Credit { stream: Some(stream), bytes }));
+        }
+        self.taken(piece.len() + dropped);
+        self.charge(stream, queued);
+    }
+
+    /// Does everything for a stream that needs no scanning of Data, and lists it if there is more to scan.
+    pub(super) fn settle(&mut self, stream: StreamId, now: Instant) {
+        let Some(s) = self.streams.get_mut(&stream) else {
+            return;
+        };
+        let s = s.as_mut();
+        if s.finished && s.pending.is_empty() && s.report.is_none() && !s.blocked() {
+            let mut sink = FrameSink::new(&mut self.out, stream, &s.profile.rules);
+            let last = s.filter.finish(&mut self.scratch, &mut sink);
+            s.report = Some(Box::new(wire_report(&last, s.filter.received())));
+            s.held_due = false;
+            let queued = self.tally.take(&mut s.output, sink);
+            if !self.charge(stream, queued) {
+                return;
+            }
+        }
+        let Some(s) = self.streams.get_mut(&stream) else {
+            return;
+        };
+        if !s.queue.is_empty() {
+            self.out.take_from(&mut s.queue, &mut s.output, stream);
+            self.account.unbuffer(s.charged.saturating_sub(s.queue.len()));
+            s.charged = s.charged.min(s.queue.len());
+        }
+        if s.queue.is_empty() {
+            if let Some(report) = s.report.take() {
+                self.shared.counters.streams_finished.add(1);
+                if report.blocked_at.is_some() {
+                    self.shared.counters.streams_blocked.add(1);
+                }
+                self.out.frame(&Frame::Report(stream, *report));
+                self.remove(stream);
+                return;
+            }
+            if s.held_due && s.pending.is_empty() {
+                s.held_due = false;
+                let held = Held { received: s.filter.received(), held: s.filter.held() as u64 };
+                self.out.frame(&Frame::Held(stream, held));
+            }
+        }
+        let waits = !s.queue.is_empty() || !s.pending.is_empty() || s.finished || s.report.is_some();
+        if s.blocked() && waits {
+            s.stalled.get_or_insert(now);
+        } else if waits && !s.listed {
+            s.listed = true;
+            self.runnable.push_back(stream);
+        }
+    }
+
+    /// Puts frames that the credit does not cover into the stream's queue, at the user's expense.
+    fn charge(&mut self, stream: StreamId, queued: BytesMut) -> bool {
+        if queued.is_empty() {
+            return true;
+        }
+        let Some(s) = self.streams.get_mut(&stream) else {
+            return false;
+        };
+        match self.account.buffer(queued.len()) {
+            Ok(()) => {
+                s.charged += queued.len();
+                s.queue.unsplit(queued);
+                true
+            }
+            Err(refusal) => {
+                self.end_stream(stream, Code::BufferLimit, &refusal.to_string());
+                false
+            }
+        }
+    }
+
+    /// Bytes of Data left the buffers: the connection's credit comes back.
+    pub(super) fn taken(&mut self, bytes: usize) {
+        if let Some(bytes) = self.window.consume(bytes) {
+            self.out.frame(&Frame::Credit(Credit { stream: None, bytes }));
+        }
+    }
+
+    pub(super) fn count(&mut self) {
+        let tally = std::mem::take(&mut self.tally);
+        let counters = &self.shared.counters;
+        if tally.bytes_in > 0 || tally.bytes_out > 0 {
+            counters.bytes_in.add(tally.bytes_in);
+            counters.bytes_out.add(tally.bytes_out);
+        }
+        for (family, n) in Family::ALL.into_iter().zip(tally.findings).filter(|(_, n)| *n > 0) {
+            counters.findings(family, n.into());
+        }
+    }
+}
+
+impl Tally {
+    /// Counts what a sink took and spends the stream's credit on it. Returns the frames that it does not cover.
+    fn take(&mut self, window: &mut SendWindow, sink: FrameSink<'_>) -> BytesMut {
+        self.bytes_out += sink.released;
+        for (sum, n) in self.findings.iter_mut().zip(sink.findings) {
+            *sum += n;
+        }
+        if sink.charged <= window.available() as usize {
+            window.take(sink.charged);
+            return BytesMut::new();
+        }
+        sink.take_back()
+    }
+}
+
+fn wire_report(r: &forebay_scan::Report, received: u64) -> Report {
+    let reasons = r.reasons.iter().map(|x| Reason { code: name(&x.code), at: x.at });
+    Report { complete: r.complete, blocked_at: r.blocked_at, received, more: r.more, reasons: reasons.collect() }
+}
