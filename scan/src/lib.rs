@@ -26,6 +26,11 @@ mod splice;
 mod token;
 mod trackers;
 
+/// Whether bytes are JSON, a beginning of JSON, or neither: the reader that tells whether a stream was cut.
+pub mod structure {
+    pub use crate::trackers::structure::json::{JsonState, json_state, json_state_in_pieces};
+}
+
 pub use error::LoadError;
 pub use filter::{Ended, PIECE, Scratch, StreamFilter};
 pub use finding::{Action, Collected, Family, Finding, Reason, Report, RuleId, Severity, Sink};

@@ -10,6 +10,7 @@
 
 mod elision;
 mod hidden;
+pub(crate) mod structure;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -50,6 +51,7 @@ pub(crate) fn build(name: &str, rules: &[&toml::Table]) -> Result<Arc<dyn Tracke
     match name {
         "comment-elision" => elision::CommentElision::build(rules),
         "hidden-text" => hidden::build(rules),
+        "structure" => structure::Structure::build(rules),
         _ => Err(format!("there is no tracker `{name}`")),
     }
 }

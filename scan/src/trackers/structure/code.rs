@@ -1,0 +1,772 @@
+//! Code-like text: open strings, comments and brackets, for a given dialect.
+//!
+//! Reads byte by byte in constant memory. It is no parser and will misread some files (a regular expression that holds
+//! a quote, a macro with half a bracket), so it also keeps a count of contradictions: a closer that fits no opener, a
+//! line end inside a one-line string. After one of them it holds its tongue about brackets. A file that read without
+//! a contradiction up to its end and leaves something open was almost always cut.
+
+use super::dialect::{Dialect, Quote};
+
+/// Open brackets that are kept. Deeper ones end the judgement about brackets: `((((…` must not hold memory.
+const MAX_DEPTH: usize = 1024;
+/// Longest `$tag$` or heredoc tag, in bytes. PostgreSQL cuts names at 63.
+const MAX_TAG: usize = 64;
+/// Lines after which an open string over lines is taken for a misreading, unless it is of a kind made for long text.
+const MAX_STRING_LINES: u32 = 120;
+/// Bytes of a one-line string that are kept, to read them again as plain text if the line ends inside it (an
+/// apostrophe in JSX text). Longer lines count as a contradiction.
+const MAX_REREAD: usize = 256;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Plain,
+    Slash,
+    Dash,
+    LineComment,
+    Block {
+        star: bool,
+        slash: bool,
+        depth: u16,
+    },
+    /// In a string; `esc`: behind a backslash.
+    Str {
+        q: u8,
+        esc: bool,
+    },
+    /// Behind one or two quotes that may become a triple quote.
+    Quotes {
+        q: u8,
+        n: u8,
+    },
+    Triple {
+        q: u8,
+        run: u8,
+        esc: bool,
+    },
+    /// Behind a quote in a string where a doubled quote is an escape.
+    MaybeDoubled {
+        q: u8,
+    },
+    /// SQL: behind `\'`, which ends a string in one tradition and does not in the other.
+    SlashQuote {
+        q: u8,
+    },
+    /// Behind `'`, where it may be a character or a lifetime.
+    Tick {
+        n: u8,
+        esc: bool,
+        wide: bool,
+    },
+    Template {
+        esc: bool,
+        dollar: bool,
+    },
+    Raw {
+        hashes: u8,
+        run: u8,
+        ended: bool,
+    },
+    Regex {
+        class: bool,
+        esc: bool,
+    },
+    /// Reading `$tag$`; the tag is in `tag`.
+    DollarTag,
+    Dollar {
+        matched: u8,
+    },
+    HeredocTag {
+        quote: u8,
+        dash: bool,
+    },
+    HeredocBody {
+        matched: u8,
+        ok: bool,
+        start: bool,
+    },
+    Directive {
+        esc: bool,
+    },
+    /// Rows behind `COPY … FROM stdin;` up to `\\.`: how much of that was seen at the start of a line.
+    Copy {
+        matched: u8,
+    },
+}
+
+/// The reader's state.
+#[derive(Debug)]
+pub(super) struct Code {
+    dialect: Dialect,
+    state: State,
+    /// Open brackets: the byte in the top eight bits (`$` for `${`), the place below.
+    stack: Vec<u64>,
+    /// A closer did not fit, or the nesting was too deep.
+    bracket_doubts: u32,
+    /// A line ended inside a one-line string, or a string ran on too long.
+    string_doubts: u32,
+    opened_at: u64,
+    lines_open: u32,
+    /// The last byte that is not a blank, in code.
+    sig: u8,
+    /// The last byte.
+    prev: u8,
+    /// The last bytes of code, white space collapsed, newest lowest.
+    recent: u64,
+    /// `#` just before, and the byte before them.
+    hashes: u8,
+    before_hashes: u8,
+    /// At the start of a line, but for blanks.
+    line_start: bool,
+    tag: Vec<u8>,
+    /// The heredoc tag has been read and its body starts with the next line.
+    heredoc: bool,
+    heredoc_dash: bool,
+    reread: Vec<u8>,
+    rereading: bool,
+    interesting: [bool; 256],
+}
+
+impl Code {
+    pub(super) fn new(dialect: Dialect) -> Code {
+        let mut interesting = [false; 256];
+        for b in *b"\n\"'`()[]{}/-#$\\<" {
+            interesting[usize::from(b)] = true;
+        }
+        let off = |t: &mut [bool; 256], b: u8, on: bool| t[usize::from(b)] = on;
+        off(&mut interesting, b'/', dialect.slashes || dialect.block);
+        off(&mut interesting, b'-', dialect.dashes);
+        off(&mut interesting, b'#', dialect.hash || dialect.hashes || dialect.directives);
+        off(&mut interesting, b'$', dialect.dollar);
+        off(&mut interesting, b'<', dialect.heredoc);
+        off(&mut interesting, b'\\', dialect.heredoc);
+        off(&mut interesting, b'\'', dialect.single != Quote::None);
+        off(&mut interesting, b'`', dialect.backtick != Quote::None);
+        for b in *b"()[]{}" {
+            off(&mut interesting, b, dialect.brackets);
+        }
+        Code {
+            dialect,
+            state: State::Plain,
+            stack: Vec::new(),
+            bracket_doubts: 0,
+            string_doubts: 0,
+            opened_at: 0,
+            lines_open: 0,
+            sig: 0,
+            prev: b'\n',
+            recent: 0,
+            hashes: 0,
+            before_hashes: 0,
+            line_start: true,
+            tag: Vec::new(),
+            heredoc: false,
+            heredoc_dash: false,
+            reread: Vec::new(),
+            rereading: false,
+            interesting,
+        }
+    }
+
+    pub(super) fn feed(&mut self, at: u64, bytes: &[u8]) {
+        let mut i = 0;
+        while i < bytes.len() {
+            let rest = &bytes[i..];
+            let skip = match self.state {
+                State::Plain => rest.iter().position(|b| self.interesting[usize::from(*b)]).unwrap_or(rest.len()),
+                State::LineComment | State::Copy { matched: 3 } => memchr::memchr(b'\n', rest).unwrap_or(rest.len()),
+                State::Block { star: false, slash: false, .. } => {
+                    memchr::memchr3(b'*', b'/', b'\n', rest).unwrap_or(rest.len())
+                }
+                State::Str { q, esc: false } if self.dialect.regex => {
+                    let n = memchr::memchr3(q, b'\\', b'\n', rest).unwrap_or(rest.len());
+                    self.remember(&rest[..n]);
+                    n
+                }
+                State::Str { q, esc: false } => memchr::memchr3(q, b'\\', b'\n', rest).unwrap_or(rest.len()),
+                State::Triple { q, run: 0, esc: false } => memchr::memchr3(q, b'\\', b'\n', rest).unwrap_or(rest.len()),
+                State::Template { esc: false, dollar: false } => {
+                    rest.iter().position(|b| matches!(b, b'`' | b'\\' | b'$' | b'\n')).unwrap_or(rest.len())
+                }
+                _ => 0,
+            };
+            if skip > 0 {
+                if self.state == State::Plain {
+                    self.plain(&rest[..skip]);
+                }
+                self.prev = rest[skip - 1];
+                i += skip;
+                continue;
+            }
+            self.step(at + u64::try_from(i).unwrap_or(u64::MAX), rest[0]);
+            i += 1;
+        }
+    }
+
+    /// What is open at the end, outermost first.
+    pub(super) fn open(&self, out: &mut Vec<(&'static str, u64)>) {
+        if self.bracket_doubts == 0 && self.string_doubts == 0 {
+            let place = |e: &u64| e & ((1 << 56) - 1);
+            if let Some(e) = self.stack.first() {
+                out.push(("open-bracket", place(e)));
+            }
+            if self.stack.len() > 1 {
+                out.extend(self.stack.last().map(|e| ("open-bracket", place(e))));
+            }
+        }
+        if self.string_doubts > 0 {
+            return;
+        }
+        let code = match self.state {
+            State::Str { .. } | State::SlashQuote { .. } => "open-string",
+            State::Quotes { n: 1, .. } => "open-string",
+            State::Triple { run: 0..=2, .. } => "open-triple-quote",
+            State::Template { .. } if self.bracket_doubts == 0 => "open-template",
+            State::Raw { ended: false, .. } => "open-string",
+            State::Dollar { .. } => "open-dollar-quote",
+            State::Block { .. } => "open-comment",
+            State::HeredocBody { .. } => "open-heredoc",
+            State::Copy { matched: 0 | 1 | 3 } => "open-copy-data",
+            State::Tick { esc: true, .. } => "open-string",
+            State::Regex { .. } if self.bracket_doubts == 0 => "open-regex",
+            _ => return,
+        };
+        if code == "open-heredoc" && self.heredoc_ends_here() {
+            return;
+        }
+        out.push((code, self.opened_at));
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.stack.capacity() * size_of::<u64>() + self.tag.capacity() + self.reread.capacity()
+    }
+
+    fn heredoc_ends_here(&self) -> bool {
+        matches!(self.state, State::HeredocBody { matched, ok: true, .. } if usize::from(matched) == self.tag.len())
+    }
+
+    fn plain(&mut self, run: &[u8]) {
+        if let Some(b) = run.iter().rev().find(|b| !b.is_ascii_whitespace()) {
+            self.sig = *b;
+            self.line_start = false;
+        }
+        self.hashes = 0;
+        if self.dialect.regex || self.dialect.dollar {
+            for b in &run[run.len().saturating_sub(12)..] {
+                self.shift(*b);
+            }
+        }
+    }
+
+    fn shift(&mut self, b: u8) {
+        let b = if b.is_ascii_whitespace() { b' ' } else { b };
+        if b != b' ' || self.recent & 0xff != u64::from(b' ') {
+            self.recent = self.recent << 8 | u64::from(b);
+        }
+    }
+
+    fn remember(&mut self, run: &[u8]) {
+        let room = (MAX_REREAD + 1).saturating_sub(self.reread.len());
+        self.reread.extend_from_slice(&run[..run.len().min(room)]);
+    }
+
+    fn open_string(&mut self, at: u64, state: State) {
+        self.opened_at = at;
+        self.lines_open = 0;
+        self.state = state;
+    }
+
+    fn step(&mut self, at: u64, b: u8) {
+        match self.state {
+            State::Plain => self.step_plain(at, b),
+            State::Slash => match b {
+                b'/' if self.dialect.slashes => self.state = State::LineComment,
+                b'*' if self.dialect.block => {
+                    self.open_string(at.saturating_sub(1), State::Block { star: false, slash: false, depth: 1 });
+                }
+                _ if self.regex_may_start() => {
+                    self.open_string(at.saturating_sub(1), State::Regex { class: false, esc: false });
+                    self.step(at, b);
+                    return;
+                }
+                _ => self.back_to_plain(at, b, b'/'),
+            },
+            State::Dash => match b {
+                b'-' => self.state = State::LineComment,
+                _ => self.back_to_plain(at, b, b'-'),
+            },
+            State::LineComment => {
+                if b == b'\n' {
+                    self.state = State::Plain;
+                    self.step_plain(at, b);
+                }
+            }
+            State::Directive { esc } => match b {
+                b'\n' if !esc => {
+                    if self.tag.starts_with(b"el") {
+                        // Two branches, of which one counts: their brackets need not balance.
+                        self.doubt_brackets();
+                    }
+                    self.tag.clear();
+                    self.state = State::Plain;
+                    self.step_plain(at, b);
+                }
+                _ => {
+                    if self.tag.len() < 4 && b.is_ascii_alphabetic() {
+                        self.tag.push(b);
+                    }
+                    self.state = State::Directive { esc: b == b'\\' || esc && b == b'\r' };
+                }
+            },
+            State::Copy { matched } => {
+                self.state = match (b, matched) {
+                    (b'\n', 2) => {
+                        self.line_start = true;
+                        State::Plain
+                    }
+                    (b'\n', _) => State::Copy { matched: 0 },
+                    (b'\\', 0) => State::Copy { matched: 1 },
+                    (b'.', 1) => State::Copy { matched: 2 },
+                    (b'\r', 2) => State::Copy { matched: 2 },
+                    _ => State::Copy { matched: 3 },
+                };
+            }
+            State::Block { star, slash, depth } => {
+                self.state = match b {
+                    b'/' if star && depth == 1 => State::Plain,
+                    b'/' if star => State::Block { star: false, slash: false, depth: depth - 1 },
+                    b'*' if slash && self.dialect.nested && depth < u16::MAX => {
+                        State::Block { star: false, slash: false, depth: depth + 1 }
+                    }
+                    _ => State::Block { star: b == b'*', slash: b == b'/', depth },
+                };
+            }
+            State::Str { q, esc } => self.step_string(at, b, q, esc),
+            State::MaybeDoubled { q } => {
+                if b == q {
+                    self.state = State::Str { q, esc: false };
+                } else {
+                    self.back_to_plain(at, b, q);
+                }
+            }
+            State::SlashQuote { q } => {
+                // `\'` ends the string when what follows can only stand behind a string.
+                if matches!(b, b',' | b')' | b';' | b'\n') {
+                    self.back_to_plain(at, b, q);
+                } else {
+                    self.state = State::Str { q, esc: false };
+                    self.step_string(at, b, q, false);
+                }
+            }
+            State::Quotes { q, n } => match (b == q, n) {
+                (true, 1) => self.state = State::Quotes { q, n: 2 },
+                (true, _) => self.state = State::Triple { q, run: 0, esc: false },
+                (false, 1) => {
+                    self.state = State::Str { q, esc: false };
+                    self.step_string(at, b, q, false);
+                }
+                (false, _) => self.back_to_plain(at, b, q),
+            },
+            State::Triple { q, run, esc } => {
+                if run == 3 && b != q {
+                    self.back_to_plain(at, b, q);
+                    return;
+                }
+                self.state = match b {
+                    _ if esc => State::Triple { q, run: 0, esc: false },
+                    b'\\' => State::Triple { q, run: 0, esc: true },
+                    _ if b == q => State::Triple { q, run: (run + 1).min(3), esc: false },
+                    _ => State::Triple { q, run: 0, esc: false },
+                };
+            }
+            State::Tick { n, esc, wide } => self.step_tick(at, b, n, esc, wide),
+            State::Template { esc, dollar } => {
+                if b == b'\n' {
+                    self.lines_open += 1;
+                }
+                self.state = match b {
+                    _ if esc => State::Template { esc: false, dollar: false },
+                    b'\\' => State::Template { esc: true, dollar: false },
+                    b'`' => {
+                        self.sig = b'`';
+                        State::Plain
+                    }
+                    b'{' if dollar => {
+                        self.push(at, b'$');
+                        self.sig = b'{';
+                        State::Plain
+                    }
+                    b'$' => State::Template { esc: false, dollar: true },
+                    _ => State::Template { esc: false, dollar: false },
+                };
+            }
+            State::Raw { hashes, run, ended } => {
+                if ended && run == hashes {
+                    self.back_to_plain(at, b, b'"');
+                    return;
+                }
+                self.state = match b {
+                    b'"' | b'\'' | b'`' if b == self.raw_quote() && hashes == 0 => {
+                        self.sig = b;
+                        State::Plain
+                    }
+                    b'"' if self.dialect.hashes => State::Raw { hashes, run: 0, ended: true },
+                    b'#' if ended => {
+                        if run + 1 == hashes {
+                            self.sig = b'"';
+                            State::Plain
+                        } else {
+                            State::Raw { hashes, run: run + 1, ended }
+                        }
+                    }
+                    b'\n' => {
+                        self.lines_open += 1;
+                        if self.dialect.heredoc && self.lines_open > MAX_STRING_LINES {
+                            self.string_doubts += 1;
+                        }
+                        State::Raw { hashes, run: 0, ended: false }
+                    }
+                    _ => State::Raw { hashes, run: 0, ended: false },
+                };
+            }
+            State::Regex { class, esc } => {
+                self.state = match b {
+                    b'\n' => {
+                        // No regular expression after all.
+                        self.bracket_doubts += 1;
+                        self.state = State::Plain;
+                        self.step_plain(at, b);
+                        return;
+                    }
+                    _ if esc => State::Regex { class, esc: false },
+                    b'\\' => State::Regex { class, esc: true },
+                    b'[' => State::Regex { class: true, esc: false },
+                    b']' => State::Regex { class: false, esc: false },
+                    b'/' if !class => {
+                        self.sig = b')';
+                        State::Plain
+                    }
+                    _ => State::Regex { class, esc: false },
+                };
+            }
+            State::DollarTag => match b {
+                b'$' => self.open_string(self.opened_at, State::Dollar { matched: 0 }),
+                _ if (b.is_ascii_alphanumeric() || b == b'_') && self.tag.len() < MAX_TAG => self.tag.push(b),
+                _ => {
+                    self.tag.clear();
+                    self.back_to_plain(at, b, b'$');
+                }
+            },
+            State::Dollar { matched } => {
+                // `matched` counts bytes of `$tag$` seen.
+                let n = usize::from(matched);
+                let want = if n == 0 || n == self.tag.len() + 1 { b'$' } else { self.tag[n - 1] };
+                if b == want {
+                    if n == self.tag.len() + 1 {
+                        self.tag.clear();
+                        self.sig = b'$';
+                        self.state = State::Plain;
+                    } else {
+                        self.state = State::Dollar { matched: matched + 1 };
+                    }
+                } else {
+                    self.state = State::Dollar { matched: u8::from(b == b'$') };
+                }
+            }
+            State::HeredocTag { quote, dash } => self.step_heredoc_tag(at, b, quote, dash),
+            State::HeredocBody { matched, ok, start } => self.step_heredoc(b, matched, ok, start),
+        }
+        self.prev = b;
+    }
+
+    fn raw_quote(&self) -> u8 {
+        if self.dialect.hashes {
+            b'"'
+        } else if self.dialect.heredoc {
+            b'\''
+        } else {
+            b'`'
+        }
+    }
+
+    /// A pending byte was plain after all; go on with `b` in plain text.
+    fn back_to_plain(&mut self, at: u64, b: u8, pending: u8) {
+        self.state = State::Plain;
+        self.sig = pending;
+        self.line_start = false;
+        if self.dialect.regex {
+            self.shift(pending);
+        }
+        if self.interesting[usize::from(b)] {
+            self.step_plain(at, b);
+        } else {
+            self.plain(&[b]);
+        }
+        self.prev = b;
+    }
+
+    fn step_plain(&mut self, at: u64, b: u8) {
+        let d = self.dialect;
+        let at_line_start = self.line_start;
+        let hashes = std::mem::take(&mut self.hashes);
+        match b {
+            b'\n' => {
+                self.line_start = true;
+                self.rereading = false;
+                if self.dialect.dollar && self.recent.to_be_bytes()[2..].eq_ignore_ascii_case(b"stdin;") {
+                    self.recent = 0;
+                    self.open_string(at + 1, State::Copy { matched: 0 });
+                    return;
+                }
+                if self.dialect.regex {
+                    self.shift(b);
+                }
+                if self.heredoc {
+                    self.heredoc = false;
+                    self.open_string(self.opened_at, State::HeredocBody { matched: 0, ok: true, start: true });
+                }
+                return;
+            }
+            b'"' => self.step_quote(at, b, d.double, hashes),
+            b'\'' => self.step_quote(at, b, d.single, 0),
+            b'`' => self.step_quote(at, b, d.backtick, 0),
+            b'(' | b'[' | b'{' => self.push(at, b),
+            b')' | b']' | b'}' => self.pop(b),
+            b'/' => self.state = State::Slash,
+            b'-' => self.state = State::Dash,
+            b'#' if d.directives && at_line_start => {
+                self.tag.clear();
+                self.state = State::Directive { esc: false };
+                return;
+            }
+            b'#' if d.hash && (!d.heredoc || self.prev.is_ascii_whitespace()) => {
+                self.state = State::LineComment;
+                return;
+            }
+            b'#' if d.hashes => {
+                if hashes == 0 {
+                    self.before_hashes = self.prev;
+                }
+                self.hashes = hashes.saturating_add(1);
+            }
+            b'$' if d.dollar && !self.prev.is_ascii_alphanumeric() => {
+                self.tag.clear();
+                self.opened_at = at;
+                self.state = State::DollarTag;
+            }
+            b'<' if d.heredoc && self.prev == b'<' && !self.heredoc => {
+                self.tag.clear();
+                self.opened_at = at.saturating_sub(1);
+                self.state = State::HeredocTag { quote: 0, dash: false };
+            }
+            _ => {}
+        }
+        if b != b'/' && b != b'-' {
+            self.sig = b;
+            if self.dialect.regex || self.dialect.dollar {
+                self.shift(b);
+            }
+        }
+        self.line_start = false;
+    }
+
+    fn step_quote(&mut self, at: u64, q: u8, kind: Quote, hashes: u8) {
+        if self.rereading && matches!(kind, Quote::Line) {
+            return;
+        }
+        let escaped = self.dialect.heredoc && self.prev == b'\\';
+        let state = match kind {
+            _ if escaped => return,
+            Quote::None => return,
+            Quote::Char => State::Tick { n: 0, esc: false, wide: false },
+            Quote::Template => State::Template { esc: false, dollar: false },
+            Quote::Raw => State::Raw { hashes: 0, run: 0, ended: false },
+            _ if hashes > 0 && matches!(self.before_hashes, b'r') => State::Raw { hashes, run: 0, ended: false },
+            _ if self.dialect.hashes && self.prev == b'r' && hashes == 0 => {
+                State::Raw { hashes: 0, run: 0, ended: false }
+            }
+            _ if self.dialect.triple => State::Quotes { q, n: 1 },
+            _ => State::Str { q, esc: false },
+        };
+        if matches!(state, State::Tick { .. }) && self.prev.is_ascii_alphanumeric() && !self.dialect.hashes {
+            return; // a digit separator
+        }
+        self.reread.clear();
+        self.open_string(at, state);
+    }
+
+    fn step_string(&mut self, at: u64, b: u8, q: u8, esc: bool) {
+        let multi = match q {
+            b'"' => self.dialect.double == Quote::Multi,
+            b'\'' => self.dialect.single == Quote::Multi,
+            _ => false,
+        };
+        if self.dialect.regex {
+            self.remember(&[b]);
+        }
+        self.state = match b {
+            b'\n' if multi => {
+                self.lines_open += 1;
+                if self.lines_open > MAX_STRING_LINES && !self.dialect.hashes {
+                    self.string_doubts += 1;
+                }
+                State::Str { q, esc: false }
+            }
+            b'\n' if esc => State::Str { q, esc: false },
+            b'\r' if esc => State::Str { q, esc: true },
+            b'\n' => {
+                self.line_ended_in_string(at);
+                return;
+            }
+            _ if esc && self.dialect.doubled && b == q => State::SlashQuote { q },
+            _ if esc => State::Str { q, esc: false },
+            b'\\' => State::Str { q, esc: true },
+            _ if b == q && self.dialect.doubled => State::MaybeDoubled { q },
+            _ if b == q => {
+                self.sig = q;
+                State::Plain
+            }
+            _ => State::Str { q, esc: false },
+        };
+    }
+
+    /// A line end inside a one-line string: no string after all. What it held is read again as plain text where that
+    /// is likely (apostrophes in JSX), else it counts as a contradiction.
+    fn line_ended_in_string(&mut self, at: u64) {
+        let text = std::mem::take(&mut self.reread);
+        self.state = State::Plain;
+        if !self.dialect.regex || text.len() > MAX_REREAD || self.rereading {
+            self.string_doubts += 1;
+            self.step_plain(at, b'\n');
+            return;
+        }
+        self.rereading = true;
+        // The text ends with this line end, which ends the rereading.
+        let from = at.saturating_sub(u64::try_from(text.len()).unwrap_or(0));
+        self.feed(from + 1, &text);
+        self.reread = text;
+        self.reread.clear();
+    }
+
+    fn step_tick(&mut self, at: u64, b: u8, n: u8, esc: bool, wide: bool) {
+        self.state = match b {
+            _ if esc => State::Tick { n: n.saturating_add(1), esc: false, wide: true },
+            b'\n' => {
+                if wide && self.dialect.hashes {
+                    self.string_doubts += 1;
+                }
+                self.state = State::Plain;
+                self.step_plain(at, b);
+                return;
+            }
+            b'\\' if n == 0 || wide || !self.dialect.hashes => State::Tick { n, esc: true, wide: true },
+            b'\'' if n > 0 => {
+                self.sig = b;
+                State::Plain
+            }
+            // An escape or another letter: `'\u{1f600}'`, `'é'`, `'ab'` of C.
+            _ if wide && n < 16 => State::Tick { n: n + 1, esc: false, wide },
+            _ if n == 0 => State::Tick { n: 1, esc: false, wide: !b.is_ascii() },
+            _ if !self.dialect.hashes && n < 4 && b.is_ascii_alphanumeric() => {
+                State::Tick { n: n + 1, esc: false, wide }
+            }
+            // A lifetime, or an apostrophe: what it held was plain.
+            _ => {
+                self.back_to_plain(at, b, b'a');
+                return;
+            }
+        };
+    }
+
+    fn step_heredoc_tag(&mut self, at: u64, b: u8, quote: u8, dash: bool) {
+        match b {
+            b'-' if self.tag.is_empty() && quote == 0 => self.state = State::HeredocTag { quote, dash: true },
+            // `<<<` takes a word.
+            b'<' if self.tag.is_empty() => self.state = State::Plain,
+            b' ' if self.tag.is_empty() && quote == 0 => {}
+            b'\\' if self.tag.is_empty() && quote == 0 => {}
+            b'"' | b'\'' if self.tag.is_empty() && quote == 0 => self.state = State::HeredocTag { quote: b, dash },
+            _ if (b.is_ascii_alphanumeric() && !(self.tag.is_empty() && b.is_ascii_digit()) || b == b'_')
+                && self.tag.len() < MAX_TAG =>
+            {
+                self.tag.push(b);
+            }
+            _ => {
+                // `$((a<<b))` is a shift; tags are in capitals, or quoted.
+                self.heredoc = self.tag.first().is_some_and(|b| quote != 0 || dash || b.is_ascii_uppercase());
+                self.heredoc_dash = dash;
+                if quote != 0 && b == quote {
+                    self.state = State::Plain;
+                } else {
+                    self.back_to_plain(at, b, b'<');
+                }
+            }
+        }
+    }
+
+    fn step_heredoc(&mut self, b: u8, matched: u8, ok: bool, start: bool) {
+        let n = usize::from(matched);
+        if b == b'\n' {
+            if ok && n == self.tag.len() {
+                self.tag.clear();
+                self.state = State::Plain;
+                self.line_start = true;
+            } else {
+                self.lines_open += 1;
+                self.state = State::HeredocBody { matched: 0, ok: true, start: true };
+            }
+            return;
+        }
+        let blank = start && n == 0 && (b == b'\t' || b == b' ') && self.heredoc_dash;
+        let fits = ok && (blank || self.tag.get(n) == Some(&b));
+        let matched = if fits && !blank { matched + 1 } else { matched };
+        let ok = fits || ok && n == self.tag.len() && b == b'\r';
+        self.state = State::HeredocBody { matched, ok, start: blank };
+    }
+
+    fn regex_may_start(&self) -> bool {
+        if !self.dialect.regex {
+            return false;
+        }
+        let recent = self.recent.to_be_bytes();
+        let text = recent.strip_suffix(b" ").unwrap_or(&recent);
+        match self.sig {
+            0 | b'(' | b',' | b'=' | b':' | b'[' | b'!' | b'&' | b'|' | b'?' | b'{' | b';' | b'+' | b'*' | b'%' => true,
+            b'>' => text.ends_with(b"=>"),
+            _ => [&b"return"[..], b"typeof", b"case", b"in", b"of", b"void", b"delete", b"throw", b"yield", b"await"]
+                .iter()
+                .any(|w| {
+                    text.strip_suffix(*w)
+                        .is_some_and(|r| !r.last().is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'.'))
+                }),
+        }
+    }
+
+    fn push(&mut self, at: u64, b: u8) {
+        if self.stack.len() < MAX_DEPTH {
+            self.stack.push(u64::from(b) << 56 | at & ((1 << 56) - 1));
+        } else {
+            self.bracket_doubts += 1;
+            self.stack.clear();
+        }
+    }
+
+    fn pop(&mut self, b: u8) {
+        let Some(top) = self.stack.pop() else {
+            self.bracket_doubts += 1;
+            return;
+        };
+        let open = top.to_be_bytes()[0];
+        match (open, b) {
+            (b'(', b')') | (b'[', b']') | (b'{', b'}') => {}
+            (b'$', b'}') => self.state = State::Template { esc: false, dollar: false },
+            _ => {
+                self.bracket_doubts += 1;
+                self.stack.clear();
+            }
+        }
+    }
+
+    fn doubt_brackets(&mut self) {
+        self.bracket_doubts += 1;
+    }
+}

@@ -1,0 +1,246 @@
+//! `structure`: what is open when the stream ends.
+//!
+//! A tool that cuts its output, a model that reaches its token limit and a broken connection have one thing in common:
+//! something was begun and not ended. This tracker reads along and says at the end what that is: a JSON string or
+//! container, a bracket, a quoted string, a Markdown fence, a tag, a heredoc, a PEM block, a character of UTF-8.
+//!
+//! What it is not: a validator. It says nothing about wrong structure, only about structure that is cut off, and it
+//! stays silent when it is not sure what it reads. JSON is recognised by its first byte; everything else is guessed
+//! once from the first [`HEAD`] bytes ([`guess`]) and then read by one small lexer ([`code`], [`yaml`], [`html`],
+//! [`lines`]) in constant memory.
+//!
+//! The report gets one reason for each thing that is open, outermost first, with stable codes: `open-json-object`,
+//! `open-json-array`, `open-json-string`, `open-json-escape`, `open-json-word`, `open-json-number`, `open-bracket`,
+//! `open-string`, `open-triple-quote`, `open-template`, `open-dollar-quote`, `open-comment`, `open-heredoc`,
+//! `open-copy-data`,
+//! `open-regex`, `open-fence`, `open-tag`, `open-attribute`, `open-element`, `open-pem`, `cut-utf8`. If there is any,
+//! one mark stands at the end of the stream.
+//!
+//! Invariants: the answer depends on the bytes only. Memory is at most [`HEAD`] bytes plus the nesting stacks, whose
+//! depth is bounded. Time is linear: each byte is read by at most three lexers.
+
+mod code;
+mod dialect;
+mod guess;
+mod html;
+pub(crate) mod json;
+mod lines;
+#[cfg(test)]
+mod tests;
+mod utf8;
+mod votes;
+mod yaml;
+
+use std::sync::Arc;
+
+use super::{Mark, Tracker, TrackerSpec};
+use crate::finding::Report;
+use code::Code;
+use guess::Kind;
+use html::Html;
+use json::{Json, JsonState};
+use lines::{Fences, Heads, Pem};
+use utf8::Utf8;
+use yaml::Yaml;
+
+/// Bytes that are kept to guess the language from. Licence texts at the head of source files are shorter.
+const HEAD: usize = 4096;
+
+/// The shared part. It has no options.
+#[derive(Debug)]
+pub(crate) struct Structure;
+
+impl Structure {
+    /// Builds the tracker. Refuses options, since it has none.
+    pub(crate) fn build(rules: &[&toml::Table]) -> Result<Arc<dyn TrackerSpec>, String> {
+        if let Some(key) = rules.iter().flat_map(|t| t.keys()).next() {
+            return Err(format!("option `{key}` is not known; tracker `structure` has none"));
+        }
+        Ok(Arc::new(Structure))
+    }
+}
+
+impl TrackerSpec for Structure {
+    fn start(self: Arc<Self>) -> Box<dyn Tracker> {
+        Box::new(State {
+            utf8: Utf8::default(),
+            heads: Heads::default(),
+            pem: Pem::default(),
+            json: None,
+            reader: Reader::Undecided,
+            head: Vec::new(),
+            begun: false,
+        })
+    }
+}
+
+/// One stream.
+struct State {
+    utf8: Utf8,
+    heads: Heads,
+    pem: Pem,
+    /// Reading as JSON, as long as it may be JSON.
+    json: Option<Json>,
+    reader: Reader,
+    /// The first bytes, until the language is guessed.
+    head: Vec<u8>,
+    /// A byte that is not blank was seen.
+    begun: bool,
+}
+
+enum Reader {
+    Undecided,
+    Silent,
+    Fences(Fences),
+    Code(Box<Code>),
+    Yaml(Yaml),
+    Html(Box<Html>),
+}
+
+impl Tracker for State {
+    fn feed(&mut self, at: u64, bytes: &[u8], _out: &mut Vec<Mark>) {
+        self.utf8.feed(at, bytes);
+        let fences = match &mut self.reader {
+            Reader::Fences(f) => Some(f),
+            _ => None,
+        };
+        feed_lines(&mut self.heads, &mut self.pem, fences, at, bytes);
+        if !matches!(self.reader, Reader::Undecided) {
+            self.feed_json(at, bytes);
+            self.read(at, bytes);
+            return;
+        }
+        // The guess is made on exactly the first HEAD bytes, so that it does not depend on how they came.
+        let n = bytes.len().min(HEAD - self.head.len());
+        let (first, rest) = bytes.split_at(n);
+        self.feed_json(at, first);
+        self.head.extend_from_slice(first);
+        if self.head.len() < HEAD {
+            return;
+        }
+        let head = std::mem::take(&mut self.head);
+        self.decide(&head, false);
+        let from = at + offset(n);
+        self.feed_json(from, rest);
+        self.read(from, rest);
+        if let Reader::Fences(f) = &mut self.reader {
+            // The lines so far, which no reader has seen.
+            let mut heads = Heads::default();
+            heads.feed(0, &head, |at, line| f.line(at, line));
+            heads.feed(from, rest, |at, line| f.line(at, line));
+        }
+    }
+
+    fn finish(&mut self, at: u64, out: &mut Vec<Mark>, report: &mut Report) {
+        if matches!(self.reader, Reader::Undecided) {
+            let head = std::mem::take(&mut self.head);
+            self.decide(&head, true);
+            if let Reader::Fences(f) = &mut self.reader {
+                Heads::default().feed(0, &head, |at, line| f.line(at, line));
+            }
+        }
+        let mut open = Vec::new();
+        match (&self.json, &self.reader) {
+            (Some(j), _) if j.state() == JsonState::Incomplete => j.open(&mut open),
+            (Some(_), _) => {}
+            (_, Reader::Code(c)) => c.open(&mut open),
+            (_, Reader::Yaml(y)) => y.open(&mut open),
+            (_, Reader::Html(h)) => h.open(&mut open),
+            (_, Reader::Fences(f)) => {
+                let mut f = *f;
+                if let Some((at, line)) = self.heads.rest() {
+                    f.line(at, line);
+                }
+                open.extend(f.open().map(|at| ("open-fence", at)));
+            }
+            _ => {}
+        }
+        open.extend(self.pem.open(self.heads.rest().map(|(_, l)| l)).map(|at| ("open-pem", at)));
+        open.extend(self.utf8.open().map(|at| ("cut-utf8", at)));
+        open.sort_by_key(|(_, at)| *at);
+        open.dedup();
+        for (code, place) in &open {
+            report.push(*code, *place);
+        }
+        if !open.is_empty() {
+            out.push(Mark { rule: 0, span: at..at, decided: at });
+        }
+    }
+
+    fn live_from(&self) -> Option<u64> {
+        None // its only mark is empty
+    }
+
+    fn memory(&self) -> usize {
+        let reader = match &self.reader {
+            Reader::Code(c) => size_of::<Code>() + c.memory(),
+            Reader::Yaml(y) => y.memory(),
+            Reader::Html(h) => size_of::<Html>() + h.memory(),
+            _ => 0,
+        };
+        size_of::<Self>()
+            + self.head.capacity()
+            + self.heads.memory()
+            + self.json.as_ref().map_or(0, Json::memory)
+            + reader
+    }
+}
+
+impl State {
+    fn feed_json(&mut self, at: u64, bytes: &[u8]) {
+        if !self.begun {
+            let blank = |b: &u8| b.is_ascii_whitespace() || matches!(b, 0xef | 0xbb | 0xbf);
+            let Some(i) = bytes.iter().position(|b| !blank(b)) else { return };
+            self.begun = true;
+            if matches!(bytes[i], b'{' | b'[') {
+                let mut j = Json::new(true);
+                j.feed(at + offset(i), &bytes[i..]);
+                self.json = (!j.dead()).then_some(j);
+            }
+        } else if let Some(j) = &mut self.json {
+            j.feed(at, bytes);
+            if j.dead() {
+                self.json = None;
+            }
+        }
+    }
+
+    /// Chooses the reader and lets it read the head.
+    fn decide(&mut self, head: &[u8], whole: bool) {
+        self.reader = if self.json.is_some() {
+            Reader::Silent
+        } else {
+            match guess::guess(head, whole) {
+                Kind::Unknown | Kind::Markdown => Reader::Fences(Fences::default()),
+                Kind::Yaml => Reader::Yaml(Yaml::new()),
+                Kind::Html => Reader::Html(Box::new(Html::new(false))),
+                Kind::Xml => Reader::Html(Box::new(Html::new(true))),
+                Kind::Code(d) => Reader::Code(Box::new(Code::new(d))),
+            }
+        };
+        self.read(0, head);
+    }
+
+    fn read(&mut self, at: u64, bytes: &[u8]) {
+        match &mut self.reader {
+            Reader::Code(c) => c.feed(at, bytes),
+            Reader::Yaml(y) => y.feed(at, bytes),
+            Reader::Html(h) => h.feed(at, bytes),
+            Reader::Fences(_) | Reader::Silent | Reader::Undecided => {}
+        }
+    }
+}
+
+fn feed_lines(heads: &mut Heads, pem: &mut Pem, mut fences: Option<&mut Fences>, at: u64, bytes: &[u8]) {
+    heads.feed(at, bytes, |at, line| {
+        pem.line(at, line);
+        if let Some(f) = &mut fences {
+            f.line(at, line);
+        }
+    });
+}
+
+/// An index as a stream offset. Slices are never longer than `u64`.
+fn offset(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
