@@ -120,14 +120,33 @@ const PLACEHOLDER_WORDS: &[&[u8]] = &[
     b"asdfasdf",
     b"qwerty",
     b"lorem",
-    b"secret_key",
-    b"secret-key",
-    b"password",
-    b"access_token",
-    b"access-token",
-    b"api_key",
-    b"api-key",
     b"process.env",
+];
+
+/// What documentation puts where a password goes, as the whole of it.
+const STOCK_WORDS: &[&[u8]] = &[
+    b"pass",
+    b"passw",
+    b"passwd",
+    b"password",
+    b"secret",
+    b"token",
+    b"user",
+    b"username",
+    b"test",
+    b"admin",
+    b"root",
+    b"guest",
+    b"none",
+    b"null",
+    b"true",
+    b"false",
+    b"postgres",
+    b"mysql",
+    b"redis",
+    b"pwd",
+    b"mypassword",
+    b"string",
 ];
 
 /// The longest rising run (`abcdef`, `123456`, `1234567890`) that a token may hold. Seven or more in a row come up once
@@ -137,6 +156,9 @@ const LONGEST_RUN: usize = 6;
 /// Not a stand-in for a credential: no such word, no template mark, no typed sequence, not one character over and over.
 pub(super) fn not_placeholder(span: &[u8]) -> bool {
     if span.len() < 4 || PLACEHOLDER_WORDS.iter().any(|w| contains(span, w)) {
+        return false;
+    }
+    if STOCK_WORDS.iter().any(|w| span.eq_ignore_ascii_case(w)) {
         return false;
     }
     if span.iter().any(|b| matches!(b, b'<' | b'>' | b'{' | b'}' | b'*')) || span.windows(3).any(|w| w == b"...") {
@@ -163,7 +185,7 @@ fn typed_sequence(span: &[u8]) -> bool {
     false
 }
 
-/// One character fills more than half of the span, or eight places in a row.
+/// One character fills more than half of the span, or eight places in a row, or the last twelve bytes repeat two or three.
 fn monotonous(span: &[u8]) -> bool {
     let mut counts = [0u32; 256];
     let mut run = 1;
@@ -174,26 +196,58 @@ fn monotonous(span: &[u8]) -> bool {
             return true;
         }
     }
-    counts.iter().any(|c| *c as usize * 2 > span.len())
+    let end = &span[span.len().saturating_sub(12)..];
+    let cycle = |n: usize| end.len() == 12 && end.iter().zip(&end[n..]).all(|(a, b)| a == b);
+    cycle(2) || cycle(3) || counts.iter().any(|c| *c as usize * 2 > span.len())
 }
 
-/// Looks like the random value of a key rather than like a name, a version, a path or a date: some stretch without
-/// punctuation has at least eight characters, two digits among letters, and changes between the two at least three times;
-/// or the whole is a UUID. For values that only a keyword gives away.
+/// Looks like the random value of a key rather than like a name, a version, a path or a date. One of:
+/// a stretch without punctuation has at least eight characters, two digits among letters, and changes between the two at
+/// least three times; the whole has sixteen characters or more, a digit, and changes between small letters, capitals and
+/// digits at two places in five; it is a UUID; it is groups of four or more capitals and digits joined by dashes.
+/// For values that only a keyword gives away.
 pub(super) fn token_like(span: &[u8]) -> bool {
-    if !not_placeholder(span) {
-        return false;
+    not_placeholder(span)
+        && (span.split(|b| !b.is_ascii_alphanumeric()).any(mixed) || restless(span) || uuid(span) || grouped(span))
+}
+
+fn mixed(piece: &[u8]) -> bool {
+    let digits = piece.iter().filter(|b| b.is_ascii_digit()).count();
+    let changes = piece.windows(2).filter(|w| w[0].is_ascii_digit() != w[1].is_ascii_digit()).count();
+    piece.len() >= 8 && digits >= 2 && digits < piece.len() && changes >= 3
+}
+
+fn restless(span: &[u8]) -> bool {
+    let class = |b: u8| if b.is_ascii_digit() { 0u8 } else { 1 + u8::from(b.is_ascii_uppercase()) };
+    let (mut n, mut changes, mut digits, mut last) = (0usize, 0usize, 0usize, None);
+    for c in span.iter().filter(|b| b.is_ascii_alphanumeric()).map(|b| class(*b)) {
+        n += 1;
+        digits += usize::from(c == 0);
+        changes += usize::from(last.is_some_and(|l| l != c));
+        last = Some(c);
     }
-    let uuid = span.len() == 36
+    n >= 16 && digits >= 1 && digits < n && changes * 5 >= n * 2
+}
+
+fn uuid(span: &[u8]) -> bool {
+    span.len() == 36
         && span
             .iter()
             .enumerate()
-            .all(|(i, b)| if matches!(i, 8 | 13 | 18 | 23) { *b == b'-' } else { b.is_ascii_alphanumeric() });
-    uuid || span.split(|b| !b.is_ascii_alphanumeric()).any(|piece| {
-        let digits = piece.iter().filter(|b| b.is_ascii_digit()).count();
-        let changes = piece.windows(2).filter(|w| w[0].is_ascii_digit() != w[1].is_ascii_digit()).count();
-        piece.len() >= 8 && digits >= 2 && digits < piece.len() && changes >= 3
-    })
+            .all(|(i, b)| if matches!(i, 8 | 13 | 18 | 23) { *b == b'-' } else { b.is_ascii_alphanumeric() })
+}
+
+fn grouped(span: &[u8]) -> bool {
+    let mut groups = 0;
+    let all = span.split(|b| *b == b'-').all(|g| {
+        groups += 1;
+        let digits = g.iter().filter(|b| b.is_ascii_digit()).count();
+        (4..=12).contains(&g.len())
+            && digits > 0
+            && digits < g.len()
+            && g.iter().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
+    });
+    all && groups >= 2
 }
 
 /// Holds at least one digit and one letter: for prefixes that also begin ordinary words (`sk-`, `key-`).
