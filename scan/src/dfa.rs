@@ -70,20 +70,26 @@ pub(crate) enum Run {
 impl Dfa {
     /// An automaton for one pattern.
     pub(crate) fn new(pattern: Hir) -> Result<Dfa, String> {
-        Self::build(&[pattern], false, false)
+        Self::build(&[pattern], false, 1, false)
     }
 
     /// An automaton for one pattern, over the reversed input.
     pub(crate) fn reversed(pattern: Hir) -> Result<Dfa, String> {
-        Self::build(&[pattern], true, false)
+        Self::build(&[pattern], true, 1, false)
     }
 
-    /// An automaton that accepts any of `patterns` and knows which.
-    pub(crate) fn several(patterns: &[Hir], reverse: bool) -> Result<Dfa, String> {
-        Self::build(patterns, reverse, true)
+    /// An automaton over the reversed input that accepts any of `patterns` and knows which.
+    pub(crate) fn reversed_several(patterns: &[Hir]) -> Result<Dfa, String> {
+        Self::build(patterns, true, patterns.len(), true)
     }
 
-    fn build(patterns: &[Hir], reverse: bool, several: bool) -> Result<Dfa, String> {
+    /// An automaton that accepts any of `patterns` and knows which. Behind them stand `marks`: patterns that it
+    /// reports too, but that have no say in what is accepted and what is alive.
+    pub(crate) fn several(patterns: &[Hir], marks: &[Hir]) -> Result<Dfa, String> {
+        Self::build(&[patterns, marks].concat(), false, patterns.len(), true)
+    }
+
+    fn build(patterns: &[Hir], reverse: bool, decisive: usize, several: bool) -> Result<Dfa, String> {
         let nfa = thompson::Compiler::new()
             .configure(
                 thompson::Config::new()
@@ -104,7 +110,7 @@ impl Dfa {
             .configure(config)
             .build_from_nfa(&nfa)
             .map_err(|_| format!("its automaton explodes (more than {} MiB)", MAX_TABLE >> 20))?;
-        Rewrite::run(&source, several)
+        Rewrite::run(&source, decisive, several)
     }
 
     /// The only start state.
@@ -187,25 +193,23 @@ impl Dfa {
         }
     }
 
-    /// Calls `f` with every length at which the run over `bytes` accepts, and the patterns it accepts there, in rising
-    /// order (a length may come twice), until the automaton dies. For automata that know their patterns.
+    /// Calls `f` with every length at which the run over `bytes` accepts, and the patterns and marks it accepts there,
+    /// in rising order, until the automaton dies. For automata that know their patterns.
     pub(crate) fn patterns(&self, bytes: impl IntoIterator<Item = u8>, at_end: bool, mut f: impl FnMut(usize, &[u16])) {
         let mut q = self.start;
         let mut n = 0;
         for b in bytes {
             q = self.next(q, b);
-            if self.accepted_before(q) {
+            if !self.delayed[usize::from(q)].is_empty() {
                 f(n, &self.delayed[usize::from(q)]);
             }
             n += 1;
-            if self.accepts_here(q) {
-                f(n, &self.accepts[usize::from(q)]);
-            }
             if !self.is_alive(q) {
-                return;
+                break;
             }
         }
-        if at_end && self.accepts_at_end(q) {
+        // What is accepted at the last byte is told by the next one, or is so whatever follows.
+        if at_end || self.accepts_here(q) {
             f(n, &self.accepts[usize::from(q)]);
         }
     }
@@ -224,16 +228,18 @@ impl Dfa {
 /// The way from the library's automaton, which accepts one byte late, to ours.
 struct Rewrite<'a> {
     source: &'a dense::DFA<Vec<u32>>,
+    /// Patterns from this one on are marks.
+    decisive: usize,
     ids: Vec<StateID>,
     index: HashMap<StateID, State>,
 }
 
 impl Rewrite<'_> {
-    fn run(source: &dense::DFA<Vec<u32>>, several: bool) -> Result<Dfa, String> {
+    fn run(source: &dense::DFA<Vec<u32>>, decisive: usize, several: bool) -> Result<Dfa, String> {
         let start = source
             .start_state(&start::Config::new().anchored(Anchored::Yes).look_behind(Some(b'\n')))
             .map_err(|e| format!("its automaton has no start: {e}"))?;
-        let mut r = Rewrite { source, ids: vec![StateID::ZERO], index: HashMap::new() };
+        let mut r = Rewrite { source, decisive, ids: vec![StateID::ZERO], index: HashMap::new() };
         let start = r.intern(start)?;
         let reps = representatives(source);
         let mut rows: Vec<State> = vec![0; reps.len()];
@@ -265,7 +271,11 @@ impl Rewrite<'_> {
     fn table(&self, rows: Vec<State>, reps: &[u8], start: State, several: bool) -> Dfa {
         let (n, width) = (self.ids.len(), reps.len());
         let source = self.source;
-        let matches = |i: usize| i != 0 && source.is_match_state(self.ids[i]);
+        let decides = |id: StateID| {
+            source.is_match_state(id)
+                && (0..source.match_len(id)).any(|k| source.match_pattern(id, k).as_usize() < self.decisive)
+        };
+        let matches: Vec<bool> = (0..n).map(|i| i != 0 && decides(self.ids[i])).collect();
         let list = |id: StateID| -> Box<[u16]> {
             if !several || !source.is_match_state(id) {
                 return Box::default();
@@ -277,9 +287,9 @@ impl Rewrite<'_> {
         let mut delayed = accepts.clone();
         for i in 1..n {
             let eoi = source.next_eoi_state(self.ids[i]);
-            let at_end = source.is_match_state(eoi);
+            let at_end = decides(eoi);
             let row = &rows[i * width..(i + 1) * width];
-            let count = row.iter().filter(|t| matches(usize::from(**t))).count();
+            let count = row.iter().filter(|t| matches[usize::from(**t)]).count();
             if at_end {
                 flags[i] |= AT_END;
             }
@@ -288,7 +298,7 @@ impl Rewrite<'_> {
                 c if c == width + 1 => flags[i] |= ALWAYS,
                 _ => flags[i] |= OPEN,
             }
-            if matches(i) {
+            if matches[i] {
                 flags[i] |= DELAYED;
             }
             if several {
@@ -302,7 +312,9 @@ impl Rewrite<'_> {
             for i in 1..n {
                 if flags[i] & ALWAYS != 0 {
                     let row = &rows[i * width..(i + 1) * width];
-                    if row.iter().any(|t| delayed[usize::from(*t)] != accepts[i]) {
+                    let decisive = |l: &[u16]| l.iter().copied().filter(|p| usize::from(*p) < self.decisive).collect();
+                    let here: Vec<u16> = decisive(&accepts[i]);
+                    if row.iter().any(|t| here != decisive(&delayed[usize::from(*t)])) {
                         flags[i] = flags[i] & !ALWAYS | OPEN;
                     }
                 }

@@ -27,7 +27,7 @@
 
 use std::sync::Arc;
 
-use crate::dfa::{Run, State};
+use crate::dfa::{Dfa, Run, State};
 use crate::finding::{Action, Finding, Report, RuleId, Sink};
 use crate::literals::{CandidateState, Candidates, Hit};
 use crate::ruleset::{Group, Member, RuleSet};
@@ -301,7 +301,7 @@ impl Pass<'_> {
     /// Runs a key's automaton from `at` to the end of the window; starts a span wherever it accepts. `None` once dead.
     fn key(&mut self, f: &mut StreamFilter, g: u32, mut q: State, at: u64) -> Option<State> {
         let rules = self.rules;
-        let dfa = rules.groups[g as usize].key.as_ref()?;
+        let dfa = &rules.groups[g as usize].key.as_ref()?.dfa;
         let mut last = 0;
         for (i, b) in self.w.slice(at, self.w.end()).iter().enumerate() {
             q = dfa.next(q, *b);
@@ -346,21 +346,25 @@ impl Pass<'_> {
         self.rules.candidates.scan(&mut f.candidates, piece, &mut hits);
         for hit in &hits {
             let literal = &self.rules.literals[hit.literal as usize];
-            let at = self.fresh + hit.end as u64 - literal.len as u64;
+            let end = self.fresh + hit.end as u64;
             for g in &literal.groups {
-                self.candidate(f, *g, at);
+                self.candidate(f, *g, end - literal.len as u64, end);
             }
         }
         self.s.hits = hits;
     }
 
-    /// A literal of group `g` begins at `at`.
-    fn candidate(&mut self, f: &mut StreamFilter, g: u32, at: u64) {
+    /// A literal of group `g` stands at `[at, end)`.
+    fn candidate(&mut self, f: &mut StreamFilter, g: u32, at: u64, end: u64) {
         let rules = self.rules;
         let group = &rules.groups[g as usize];
         if let Some(key) = &group.key {
-            let q = key.start();
-            if let Some(q) = self.key(f, g, q, at - 1) {
+            let from = match &key.guard {
+                None => at - 1,
+                Some(guard) if self.w.slice(at - 1, at).iter().all(|b| guard.has(*b)) => end - 1,
+                Some(_) => return,
+            };
+            if let Some(q) = self.key(f, g, key.dfa.start(), from) {
                 f.live.push(Live { group: g, start: at, floor: 0, phase: Phase::Key(q) });
             }
         } else if let Some(head) = &group.head {
@@ -449,8 +453,9 @@ impl Pass<'_> {
             members.push(group.members[0]);
         } else {
             let bytes = self.w.slice(start - 1, self.w.end());
+            let real = group.members.len();
             group.forward.patterns(bytes.iter().copied(), self.eof, |_, patterns| {
-                for p in patterns {
+                for p in patterns.iter().filter(|p| usize::from(**p) < real) {
                     let m = group.members[usize::from(*p)];
                     if !members.contains(&m) {
                         members.push(m);
@@ -470,7 +475,7 @@ impl Pass<'_> {
                 continue;
             }
             let member = &rules.members[*m];
-            if let Some(end) = self.longest(member, start) {
+            if let Some(end) = self.longest(&group.forward, member, start) {
                 self.accept(f, id, start, end, at);
             }
         }
@@ -479,11 +484,15 @@ impl Pass<'_> {
     }
 
     /// The longest end at which BODY, POST and the checks hold.
-    fn longest(&mut self, m: &Member, start: u64) -> Option<u64> {
+    fn longest(&mut self, forward: &Dfa, m: &Member, start: u64) -> Option<u64> {
         let w = self.w;
         let mut ends = std::mem::take(&mut self.s.ends);
         ends.clear();
-        m.body.ends(w.slice(start - 1, w.end()).iter().copied(), self.eof, |n| ends.push(n));
+        forward.patterns(w.slice(start - 1, w.end()).iter().copied(), self.eof, |n, patterns| {
+            if patterns.contains(&m.ends) {
+                ends.push(n);
+            }
+        });
         let end = ends.iter().rev().map(|n| start - 1 + *n as u64).find(|end| {
             let post = m.post.as_ref().is_none_or(|p| {
                 let mut any = false;

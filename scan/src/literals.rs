@@ -14,6 +14,9 @@ use regex_syntax::hir::{Class, Hir, HirKind, literal};
 /// Longest prefix of a literal that is looked for: beyond it a hit is as good as certain.
 const MAX_LITERAL: usize = 12;
 
+/// Longest word of a keyed rule that is looked for whole.
+pub(crate) const MAX_WORD: usize = 32;
+
 /// A literal that ends at `end` bytes into the piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
@@ -114,6 +117,14 @@ fn fold(h: &Hir) -> Hir {
         HirKind::Concat(items) => Hir::concat(items.iter().map(fold).collect()),
         HirKind::Alternation(items) => Hir::alternation(items.iter().map(fold).collect()),
         HirKind::Empty | HirKind::Look(_) => h.clone(),
+    }
+}
+
+/// The letter, in small, that `h` matches in either case, if that is what it is.
+pub(crate) fn folded(h: &Hir) -> Option<u8> {
+    match h.kind() {
+        HirKind::Class(c) => pair(c),
+        _ => None,
     }
 }
 

@@ -46,17 +46,32 @@ pub(crate) enum Anchor {
     Class,
 }
 
+/// What stands before the span of a keyed rule.
+#[derive(Clone, Debug)]
+pub(crate) enum Key {
+    /// Guard and PRE, run from the guard on.
+    Whole(Hir),
+    /// PRE is a word in any case, then a gap: the literal stage has seen the word, so only the gap is run, from the
+    /// word's last byte on. Many rules share a gap, and then its automaton.
+    Gap {
+        /// What the guard byte may be.
+        guard: ByteSet,
+        /// One byte of context, then the gap.
+        gap: Hir,
+    },
+}
+
 /// A rule, taken apart for the engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     /// How it is found.
     pub(crate) anchor: Anchor,
-    /// For keyed rules: guard and PRE.
-    pub(crate) key: Option<Hir>,
+    /// For keyed rules.
+    pub(crate) key: Option<Key>,
     /// Guard (or any byte, if keyed), BODY and POST.
     pub(crate) forward: Hir,
-    /// BODY alone, after one byte of context.
-    pub(crate) body: Hir,
+    /// The same without POST, to tell where a span ends; `None` if POST is empty.
+    pub(crate) body: Option<Hir>,
     /// POST, after one byte of context; `None` if empty.
     pub(crate) post: Option<Hir>,
     /// Longest BODY in bytes.
@@ -75,26 +90,39 @@ impl Plan {
             anchor: Anchor::Class,
             key: None,
             forward: concat([any_byte(), parts.body.clone(), parts.post.clone()]),
-            body: concat([any_byte(), parts.body.clone()]),
+            body: None,
             post: (!matches!(parts.post.kind(), HirKind::Empty)).then(|| concat([any_byte(), parts.post.clone()])),
             max_span,
             prefixes: None,
         };
-        match context {
-            Context::Keyed { guard, rest } => plan.keyed(&parts, guard, &rest)?,
+        let front = match context {
+            Context::Keyed { guard, rest } => {
+                plan.keyed(&parts, guard, &rest)?;
+                any_byte()
+            }
             Context::Guard(guard) => {
                 plan.forward = concat([guard.clone(), parts.body.clone(), parts.post.clone()]);
                 plan.unkeyed(&parts, &guard)?;
+                guard
             }
-        }
+        };
+        plan.body = plan.post.is_some().then(|| concat([front, parts.body]));
         Ok(plan)
     }
 
     fn keyed(&mut self, parts: &Parts, guard: Hir, rest: &Hir) -> Result<(), String> {
-        let literals = literals::prefixes(rest).filter(|l| usable(l, 2)).ok_or(
-            "what stands before the span must begin (after an optional guard byte) with literal words of two bytes or \
-             more, or be a single guard byte: nothing else can be looked for quickly",
-        )?;
+        let (literals, key) = match word_and_gap(rest) {
+            Some((word, gap)) if !has_look(&guard) => {
+                (vec![word], Key::Gap { guard: all_bytes(&guard), gap: concat([any_byte(), gap]) })
+            }
+            _ => {
+                let literals = literals::prefixes(rest).filter(|l| usable(l, 2)).ok_or(
+                    "what stands before the span must begin (after an optional guard byte) with literal words of two \
+                     bytes or more, or be a single guard byte: nothing else can be looked for quickly",
+                )?;
+                (literals, Key::Whole(concat([guard, rest.clone()])))
+            }
+        };
         let pre = rest.properties();
         let (most, least) = (pre.maximum_len().unwrap_or(0), pre.minimum_len().unwrap_or(0));
         let key_len = shortest(&literals);
@@ -102,7 +130,7 @@ impl Plan {
         // A keyword can open a span at each place its gap may end; keywords repeat every `key_len` bytes.
         let density = (most - least + 1).div_ceil(key_len);
         overlap(self.span_and_post(parts) * density.min(key_len) / key_len.max(1), 1, "the span")?;
-        self.key = Some(concat([guard, rest.clone()]));
+        self.key = Some(key);
         self.anchor = Anchor::Literal(literals);
         Ok(())
     }
@@ -164,6 +192,23 @@ fn usable(literals: &[Vec<u8>], least: usize) -> bool {
 
 fn shortest(literals: &[Vec<u8>]) -> usize {
     literals.iter().map(Vec::len).min().unwrap_or(1)
+}
+
+/// The word that PRE begins with and what follows it, if the word is spelled in any case: then the literal stage, which
+/// folds case, has looked at all of it.
+fn word_and_gap(rest: &Hir) -> Option<(Vec<u8>, Hir)> {
+    let HirKind::Concat(items) = rest.kind() else { return None };
+    let mut word = Vec::new();
+    let mut n = 0;
+    for item in items {
+        match (literals::folded(item), item.kind()) {
+            (Some(b), _) => word.push(b),
+            (None, HirKind::Literal(l)) if !l.0.iter().any(u8::is_ascii_alphabetic) => word.extend_from_slice(&l.0),
+            _ => break,
+        }
+        n += 1;
+    }
+    (word.len() >= 3 && word.len() <= literals::MAX_WORD).then(|| (word, Hir::concat(items[n..].to_vec())))
 }
 
 /// A literal inside BODY behind a bounded head that cannot contain it.

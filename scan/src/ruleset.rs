@@ -5,6 +5,7 @@
 //! holds bytes before any literal was seen is one more automaton, run backwards from the end of the input: the
 //! *probe*, over every proper prefix of the acting rules' literals and heads.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use regex_syntax::hir::{Hir, Repetition};
@@ -16,7 +17,7 @@ use crate::finding::{Action, Family, RuleId, Severity};
 use crate::literals::{Candidates, Portable};
 use crate::pack::{Nearby, Pack, RuleSpec, What};
 use crate::pattern;
-use crate::plan::{Anchor, Plan, any_byte, concat};
+use crate::plan::{Anchor, ByteSet, Key, Plan, any_byte, concat};
 use crate::profile::Profile;
 use crate::trackers::{self, TrackerSpec};
 
@@ -65,8 +66,9 @@ pub struct RuleSet {
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) rule: RuleId,
-    pub(crate) body: Dfa,
-    pub(crate) post: Option<Dfa>,
+    /// The pattern or mark of the group's automaton that tells where BODY ends.
+    pub(crate) ends: u16,
+    pub(crate) post: Option<Arc<Dfa>>,
     pub(crate) checks: Vec<Check>,
     pub(crate) nearby: Option<Words>,
     pub(crate) unless: Option<Words>,
@@ -99,9 +101,9 @@ impl Words {
 /// Rules that share a forward automaton.
 #[derive(Debug)]
 pub(crate) struct Group {
-    pub(crate) forward: Dfa,
-    /// Guard and PRE of a keyed rule.
-    pub(crate) key: Option<Dfa>,
+    pub(crate) forward: Arc<Dfa>,
+    /// What stands before the span of a keyed rule.
+    pub(crate) key: Option<KeyRun>,
     /// Guard and head of an inner literal, reversed.
     pub(crate) head: Option<Dfa>,
     /// Indices into `members`, in the order of the automaton's patterns.
@@ -110,6 +112,15 @@ pub(crate) struct Group {
     /// A match is not settled before this many bytes past its start were seen: a longer literal may end there whose
     /// match starts earlier.
     pub(crate) settle: u64,
+}
+
+/// PRE of a keyed rule: an automaton, and where it starts.
+#[derive(Debug)]
+pub(crate) struct KeyRun {
+    pub(crate) dfa: Arc<Dfa>,
+    /// `None`: at the guard, one byte before the literal. Else at the literal's last byte, if the byte before the
+    /// literal is one of these.
+    pub(crate) guard: Option<ByteSet>,
 }
 
 /// What acting rules hold before their literal was seen: guard and prefixes, reversed.
@@ -214,15 +225,17 @@ impl RuleSet {
 
     /// Memory of the automata, in bytes; shared by all streams.
     pub fn automata_bytes(&self) -> usize {
-        let groups = self
-            .groups
-            .iter()
-            .map(|g| g.forward.bytes() + g.key.as_ref().map_or(0, Dfa::bytes) + g.head.as_ref().map_or(0, Dfa::bytes));
-        let members = self
-            .members
-            .iter()
-            .map(|m| m.body.bytes() + m.post.as_ref().map_or(0, Dfa::bytes) + m.region.as_ref().map_or(0, Dfa::bytes));
-        groups.chain(members).sum::<usize>() + self.probes.iter().map(|p| p.dfa.bytes()).sum::<usize>()
+        let mut seen = std::collections::BTreeSet::new();
+        let mut shared = |d: &Arc<Dfa>| if seen.insert(Arc::as_ptr(d)) { d.bytes() } else { 0 };
+        let mut total = 0;
+        for g in &self.groups {
+            total += shared(&g.forward) + g.key.as_ref().map_or(0, |k| shared(&k.dfa));
+            total += g.head.as_ref().map_or(0, Dfa::bytes);
+        }
+        for m in &self.members {
+            total += m.post.as_ref().map_or(0, &mut shared) + m.region.as_ref().map_or(0, Dfa::bytes);
+        }
+        total + self.probes.iter().map(|p| p.dfa.bytes()).sum::<usize>()
     }
 }
 
@@ -245,6 +258,13 @@ fn check_profile(specs: &[&RuleSpec], profile: &Profile) -> Result<(), LoadError
     }
 }
 
+struct ClassRule {
+    acting: bool,
+    forward: Hir,
+    body: Option<Hir>,
+    member: usize,
+}
+
 #[derive(Default)]
 struct Compiler {
     info: Vec<RuleInfo>,
@@ -252,8 +272,11 @@ struct Compiler {
     groups: Vec<Group>,
     literal_bytes: Vec<Vec<u8>>,
     literals: Vec<Literal>,
-    /// Class rules that wait for their bucket: acting, forward expression, member.
-    class: Vec<(bool, Hir, usize)>,
+    /// Class rules that wait for their bucket.
+    class: Vec<ClassRule>,
+    /// Automata by what they were built from: hundreds of rules share a value's shape, a gap or a guard.
+    built: HashMap<String, Arc<Dfa>>,
+    literal_index: HashMap<Vec<u8>, usize>,
     /// What acting rules hold before their literal is seen.
     prefixes: Vec<(u32, Hir)>,
     tracked: Vec<(String, Vec<(RuleId, toml::Table, String)>)>,
@@ -313,10 +336,11 @@ impl Compiler {
         }
         let words = |n: &Option<Nearby>| n.as_ref().map(Words::new).transpose();
         let member = self.members.len();
+        let post = plan.post.map(|p| self.shared(&p, None)).transpose()?;
         self.members.push(Member {
             rule,
-            body: Dfa::new(plan.body)?,
-            post: plan.post.map(Dfa::new).transpose()?,
+            ends: u16::from(plan.body.is_some()),
+            post,
             checks: spec.checks.clone(),
             nearby: words(&spec.nearby)?,
             unless: words(&spec.unless)?,
@@ -329,7 +353,7 @@ impl Compiler {
         let span = plan.max_span;
         let (literals, head, prefixes) = match plan.anchor {
             Anchor::Class => {
-                self.class.push((acting, plan.forward, member));
+                self.class.push(ClassRule { acting, forward: plan.forward, body: plan.body, member });
                 return Ok(format!("class run, spans of at most {span} bytes"));
             }
             Anchor::Literal(l) => {
@@ -347,12 +371,16 @@ impl Compiler {
             self.prefixes.push((member as u32, p));
         }
         let group = Group {
-            forward: Dfa::new(plan.forward)?,
+            forward: self.shared(&plan.forward, Some(plan.body.as_ref().unwrap_or(&plan.forward)))?,
             settle: match (literals.iter().map(Vec::len).min(), literals.iter().map(Vec::len).max()) {
                 (Some(least), Some(most)) if least < most && plan.key.is_none() && head.is_none() => most as u64,
                 _ => 0,
             },
-            key: plan.key.map(Dfa::new).transpose()?,
+            key: match plan.key {
+                None => None,
+                Some(Key::Whole(pre)) => Some(KeyRun { dfa: self.shared(&pre, None)?, guard: None }),
+                Some(Key::Gap { guard, gap }) => Some(KeyRun { dfa: self.shared(&gap, None)?, guard: Some(guard) }),
+            },
             head,
             members: vec![member],
             acting,
@@ -372,10 +400,11 @@ impl Compiler {
         let g = self.groups.len() as u32;
         self.groups.push(group);
         for l in literals {
-            let at = match self.literal_bytes.iter().position(|x| *x == l) {
-                Some(at) => at,
+            let at = match self.literal_index.get(&l) {
+                Some(at) => *at,
                 None => {
                     self.literals.push(Literal { len: l.len(), groups: Vec::new() });
+                    self.literal_index.insert(l.clone(), self.literal_bytes.len());
                     self.literal_bytes.push(l);
                     self.literals.len() - 1
                 }
@@ -385,18 +414,35 @@ impl Compiler {
         Ok(engine)
     }
 
+    /// An automaton, built once for all that need the same. With `body` it knows where BODY ends (mark 1, or pattern 0
+    /// if BODY is all there is).
+    fn shared(&mut self, pattern: &Hir, body: Option<&Hir>) -> Result<Arc<Dfa>, String> {
+        let key = format!("{pattern:?}|{body:?}");
+        if let Some(d) = self.built.get(&key) {
+            return Ok(Arc::clone(d));
+        }
+        let d = Arc::new(match body {
+            None => Dfa::new(pattern.clone())?,
+            Some(b) if b == pattern => Dfa::several(std::slice::from_ref(pattern), &[])?,
+            Some(b) => Dfa::several(std::slice::from_ref(pattern), std::slice::from_ref(b))?,
+        });
+        self.built.insert(key, Arc::clone(&d));
+        Ok(d)
+    }
+
     /// Puts class rules together, acting and reporting ones apart; a bucket whose automaton explodes is halved.
     fn class_buckets(&mut self) -> Result<(Vec<Group>, Triggers), String> {
         let mut groups = std::mem::take(&mut self.groups);
         let mut triggers = Triggers { guard: [0; 256], first: [0; 256], groups: Vec::new() };
-        let (acting, reporting): (Vec<_>, Vec<_>) = std::mem::take(&mut self.class).into_iter().partition(|c| c.0);
+        let (acting, reporting): (Vec<_>, Vec<_>) = std::mem::take(&mut self.class).into_iter().partition(|c| c.acting);
         let mut todo = vec![acting, reporting];
         while let Some(bucket) = todo.pop() {
             if bucket.is_empty() {
                 continue;
             }
-            let hirs: Vec<Hir> = bucket.iter().map(|c| c.1.clone()).collect();
-            match Dfa::several(&hirs, false) {
+            let hirs: Vec<Hir> = bucket.iter().map(|c| c.forward.clone()).collect();
+            let bodies: Vec<Hir> = bucket.iter().filter_map(|c| c.body.clone()).collect();
+            match Dfa::several(&hirs, &bodies) {
                 Ok(forward) => {
                     if triggers.groups.len() == 8 {
                         return Err("the class rules need more than eight automata".into());
@@ -412,12 +458,17 @@ impl Compiler {
                         }
                     }
                     triggers.groups.push(groups.len() as u32);
+                    let mut mark = bucket.len();
+                    for (i, c) in bucket.iter().enumerate() {
+                        self.members[c.member].ends = if c.body.is_some() { mark } else { i } as u16;
+                        mark += usize::from(c.body.is_some());
+                    }
                     groups.push(Group {
-                        forward,
+                        forward: Arc::new(forward),
                         key: None,
                         head: None,
-                        members: bucket.iter().map(|c| c.2).collect(),
-                        acting: bucket[0].0,
+                        members: bucket.iter().map(|c| c.member).collect(),
+                        acting: bucket[0].acting,
                         settle: 0,
                     });
                 }
@@ -455,7 +506,7 @@ impl Compiler {
                 continue;
             }
             let (members, hirs): (Vec<u32>, Vec<Hir>) = bucket.iter().cloned().unzip();
-            match Dfa::several(&hirs, true) {
+            match Dfa::reversed_several(&hirs) {
                 Ok(dfa) => out.push(Probe { dfa, members }),
                 Err(e) if bucket.len() == 1 => return Err(e),
                 Err(_) => {

@@ -117,7 +117,7 @@ fn text(seed: &mut Seed, pieces: usize) -> Vec<u8> {
 fn rules(action: Action) -> (Arc<RuleSet>, Vec<(usize, Brute)>) {
     let pack = Pack::parse(PACK, "t.toml").unwrap();
     let mut profile = Profile::builtin("tool-output").unwrap();
-    Family::ALL.iter().for_each(|f| drop(profile.families.insert(*f, action)));
+    profile.families.extend(Family::ALL.map(|f| (f, action)));
     let brutes = pack.rules.iter().enumerate().map(|(i, r)| (i, Brute::new(r).unwrap().unwrap())).collect::<Vec<_>>();
     (RuleSet::compile(&[pack], &profile).unwrap(), brutes)
 }
