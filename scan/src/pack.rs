@@ -266,10 +266,10 @@ impl RawRule {
             examples::expand(m).map_err(|e| fail(format!("rule `{id}`: example: {e}"), "see docs of `examples`"))?;
         }
         let token = self.token.unwrap_or_else(|| id.replace('-', "").to_ascii_uppercase());
-        if token.is_empty() || token.len() > 24 || !token.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
+        if token.is_empty() || token.len() > 48 || !token.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
         {
             return Err(fail(
-                format!("rule `{id}`: token label `{token}` must be 1 to 24 capital letters or digits"),
+                format!("rule `{id}`: token label `{token}` must be 1 to 48 capital letters or digits"),
                 "set `token = \"…\"`",
             ));
         }
