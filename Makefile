@@ -43,23 +43,23 @@ fuzz-long: tools-fuzz ## each fuzz target for half an hour
 	.ci/fuzz 1800
 
 real-run: system ## real tool outputs through daemon and socket: nothing may be redacted
-	cargo build --release -p forebay -p forebayd
+	cargo build -p forebay -p forebayd
 	.ci/real-run
 
 bench: system ## benchmarks
 	cargo bench -p forebay-bench
 
 man: system ## man pages and shell completions, into target/man and target/completions
-	cargo build --release -p forebay
+	cargo build --profile dist -p forebay
 	mkdir -p target/man target/completions
-	cargo run --release --quiet -p forebay -- man target/man
+	cargo run --profile dist --quiet -p forebay -- man target/man
 	for shell in bash zsh fish; do \
-	  cargo run --release --quiet -p forebay -- completions $$shell > target/completions/forebay.$$shell; \
+	  cargo run --profile dist --quiet -p forebay -- completions $$shell > target/completions/forebay.$$shell; \
 	done
 
 install: man ## binaries, units, man pages and completions under PREFIX (/usr/local), for systemd hosts
-	cargo build --release -p forebay -p forebayd
-	bin=$$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release; \
+	cargo build --profile dist -p forebay -p forebayd
+	bin=$$(.ci/target-folder)/dist; \
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $$bin/forebay $$bin/forebayd
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 target/man/*.1
 	install -D -m 0644 target/completions/forebay.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/forebay
