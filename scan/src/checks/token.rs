@@ -149,9 +149,9 @@ const STOCK_WORDS: &[&[u8]] = &[
     b"string",
 ];
 
-/// The longest rising run (`abcdef`, `123456`, `1234567890`) that a token may hold. Seven or more in a row come up once
-/// in 10^9 random places; people who make a token up type them first.
-const LONGEST_RUN: usize = 6;
+/// The longest rising run (`abcdef`, `123456`, `1234567890`) that a token may hold. Eight or more in a row come up once
+/// in 10^10 random places; people who make a token up type them first.
+const LONGEST_RUN: usize = 7;
 
 /// Not a stand-in for a credential: no such word, no template mark, no typed sequence, not one character over and over.
 pub(super) fn not_placeholder(span: &[u8]) -> bool {
