@@ -62,89 +62,118 @@ fn verdict(c: &Content, f: &Framed) -> Option<Verdict> {
     if classes & SAME != 0 && (ellipsis || classes & (REST | FAINT | OTHER | EXISTING) != 0) {
         classes |= GONE;
     }
-    let has = |class: u32| classes & class != 0;
-    if c.known == 0 || c.known + c.unknown + c.names > MAX_WORDS {
+    if classes & FAINT != 0 && (f.any() || classes & (GONE | GOES) != 0) {
+        classes |= REST;
+    }
+    let p = Phrase { c, f, classes, ellipsis };
+    if !p.is_phrase() {
         return None;
     }
-    let framed = f.any();
-    let both = f.both();
-    let rest = has(REST) || has(FAINT) && (framed || has(GONE | GOES));
-    let quoted = rest || has(OTHER | EXISTING | DATED);
-    let noun = has(CODE | UNIT | THING) || c.names > 0 && has(OF | REST | GONE);
-    if c.first & CONJ != 0 && !rest && !has(OTHER | GONE) {
-        return None;
-    }
-    if c.last & JOINT != 0 && !f.trail {
-        return None;
-    }
-    // Strange words and names are only bearable beside words that say what kind of thing was left out.
-    let strange = c.unknown;
-    if strange > 0 && !(framed && noun && (quoted || has(GONE | YOUR) || both && has(HERE | GOES | PUT))) {
-        return None;
-    }
-    if c.names > 2 || c.names > 0 && !(quoted || has(CODE | UNIT) && (framed || has(GONE | YOUR))) {
-        return None;
-    }
-    let sure = if framed { Verdict::Sure } else { Verdict::Plain };
-    if has(BREVITY) && has(GONE) || has(GONE) && quoted && (noun || rest || framed) {
-        return Some(sure);
-    }
-    if has(ALONE) {
-        return Some(sure);
-    }
-    if has(GONE) && has(CODE | UNIT) && (framed || has(CODE) || c.last & (GONE | HERE) != 0) {
-        // "Imports omitted", but not "truncated header", which is a header.
-        return Some(sure);
-    }
-    if has(GOES) && (has(CODE | UNIT) || quoted) {
-        return Some(sure);
-    }
-    if has(HERE) && quoted && noun {
-        return Some(sure);
-    }
-    if rest && has(HERE | KEEP) && strange == 0 {
-        return Some(sure);
-    }
-    let before = rest || has(OTHER | EXISTING);
-    if has(KEEP | PUT) && before && (has(CODE) || has(UNIT) && (framed || f.todo)) {
-        return Some(sure);
-    }
-    if has(KEEP) && has(GONE) && (noun || framed || quoted) {
-        return Some(sure);
-    }
-    if has(PUT) && quoted && noun && (has(HERE) || f.todo) {
-        return Some(sure);
-    }
-    if rest && has(CODE) || has(OF) && has(UNIT) || has(GONE) && has(HERE) {
-        return Some(sure);
-    }
-    if framed && noun && (before || ellipsis && quoted) {
+    if p.left_out_in_frame() {
         return Some(Verdict::Sure);
     }
-    if framed && rest && strange == 0 {
-        return Some(Verdict::Sure);
+    if p.left_out() {
+        return Some(if f.any() { Verdict::Sure } else { Verdict::Plain });
     }
-    if both && has(CODE | UNIT) && strange == 0 {
-        return Some(Verdict::Sure);
+    p.label().then_some(Verdict::Weak)
+}
+
+/// A body with what is known about it.
+struct Phrase<'a> {
+    c: &'a Content,
+    f: &'a Framed,
+    classes: u32,
+    ellipsis: bool,
+}
+
+impl Phrase<'_> {
+    fn has(&self, classes: u32) -> bool {
+        self.classes & classes != 0
     }
-    if both && noun && has(HERE | YOUR | PUT | KEEP) {
-        return Some(Verdict::Sure);
+
+    fn ends_in(&self, classes: u32) -> bool {
+        self.c.last & classes != 0
     }
-    if ellipsis && has(CODE) && has(YOUR | HERE) {
-        return Some(Verdict::Sure);
+
+    /// The rest, other, existing: words that say which part is meant.
+    fn quoted(&self) -> bool {
+        self.has(REST | OTHER | EXISTING | DATED)
     }
-    if framed && has(GONE) {
-        return Some(Verdict::Sure);
+
+    /// Words that say what is meant. A name counts where the phrase is about the rest of something.
+    fn noun(&self) -> bool {
+        self.has(CODE | UNIT | THING) || self.c.names > 0 && self.has(REST | GONE)
     }
-    if has(PUT) {
-        // "Add to the existing configuration" is about the code below.
-        return None;
+
+    /// Short, whole, and with no more strange words and names than its other words bear.
+    fn is_phrase(&self) -> bool {
+        let c = self.c;
+        if c.known == 0 || c.known + c.unknown + c.names + c.numbers > MAX_WORDS || c.numbers > 2 || c.names > 2 {
+            return false;
+        }
+        if c.first & CONJ != 0 && !self.has(REST | OTHER | GONE) || self.ends_in(JOINT) && !self.f.trail {
+            return false; // half a sentence
+        }
+        let both = self.f.both();
+        let strange_fits = self.quoted() || self.has(GONE | YOUR) || both && self.has(HERE | GOES | PUT);
+        let strange_fits = self.f.any() && self.noun() && (strange_fits || both && self.ends_in(CODE));
+        let names_fit =
+            self.quoted() || self.has(CODE | UNIT) && (self.f.any() || self.has(GONE | YOUR)) || both && self.has(GONE);
+        (c.unknown == 0 || strange_fits) && (c.names == 0 || names_fit)
     }
-    if has(EXISTING) && has(CODE) {
-        return Some(Verdict::Plain);
+
+    /// What means "left out" in any place.
+    fn left_out(&self) -> bool {
+        let (framed, known_only) = (self.f.any(), self.c.unknown == 0);
+        let (quoted, noun, rest) = (self.quoted(), self.noun(), self.has(REST));
+        let before = rest || self.has(EXISTING);
+        let order = self.f.todo || framed;
+        // A state, and of what: "other methods unchanged", "omitted for brevity". "Imports omitted", but not
+        // "truncated header", which is a header; "lines 3 to 9 unchanged".
+        self.has(GONE) && (self.has(BREVITY | HERE) || quoted && (noun || rest || framed))
+            || self.has(GONE) && self.has(CODE)
+            || self.has(GONE) && self.has(UNIT) && (framed || self.ends_in(GONE))
+            || self.has(GONE) && self.has(THING) && self.c.numbers > 0
+            || self.has(EXISTING) && self.has(SAME)
+            || self.has(ALONE)
+            // A place: "existing code here", "logic goes here", "the rest here".
+            || self.has(GOES) && (self.has(CODE | UNIT) || quoted)
+            || self.has(HERE) && quoted && noun && (!self.has(PUT) || before || order)
+            || rest && self.has(HERE | KEEP) && known_only
+            // An order: "keep the existing code", "TODO: paste the remaining cases".
+            || self.has(KEEP | PUT) && (before || self.has(OTHER)) && (self.has(CODE) || self.has(UNIT) && order)
+            || self.has(KEEP) && self.has(GONE) && (noun || framed || quoted)
+            || self.has(PUT) && quoted && noun && self.f.todo
+            // Program text as such: "rest of the code", "rest of the class", "existing code", "other code".
+            || rest && self.has(CODE)
+            || self.has(OF) && self.has(UNIT)
+            || self.has(EXISTING | OTHER) && self.has(CODE) && !self.has(PUT) && self.c.known <= 4 && self.c.names == 0
     }
-    if quoted && (noun || has(KEEP)) || has(GONE) || has(CODE) && has(YOUR) && has(HERE) {
-        return Some(Verdict::Weak);
+
+    /// What means "left out" inside ellipses or brackets only.
+    fn left_out_in_frame(&self) -> bool {
+        let both = self.f.both();
+        if !self.f.any() {
+            return false;
+        }
+        self.noun() && (self.has(REST | OTHER | EXISTING) || self.ellipsis && self.has(DATED))
+            || self.has(REST) && self.c.unknown == 0
+            || self.has(GONE)
+            || both && self.has(CODE | UNIT) && (self.c.unknown == 0 || self.ends_in(CODE))
+            || both && self.noun() && self.has(HERE | YOUR | PUT | KEEP)
+            || self.ellipsis && self.has(CODE) && self.has(YOUR | HERE)
     }
-    None
+
+    /// What reads like a label, too: "other fields", "unchanged". What was there before ("previous value") is as a
+    /// label about values at run time.
+    fn label(&self) -> bool {
+        if self.has(PUT) {
+            return false; // "Add to the existing configuration" is about the code below
+        }
+        let parts = self.noun() && (self.has(REST | OTHER) || self.quoted() && self.has(CODE | UNIT));
+        parts
+            || self.quoted() && self.has(KEEP)
+            || self.has(GONE) && self.ends_in(GONE | SAME | BREVITY)
+            || self.has(CODE) && self.has(YOUR) && self.has(HERE)
+    }
 }

@@ -182,7 +182,7 @@ impl State {
             || !first.is_ascii();
         // The last word may still grow into a known one; the words before it cannot.
         let whole_words = self.line.iter().rposition(|b| !b.is_ascii_alphabetic()).unwrap_or(start).max(start);
-        if possible && self.spec.vocabulary.plausible(&self.line[start..whole_words]) {
+        if possible && self.spec.vocabulary.plausible(&self.line[start..whole_words], true) {
             return Some(self.line_at + offset(start));
         }
         self.inline_live()
@@ -307,7 +307,7 @@ impl State {
     }
 
     fn verdict(&self, body: &[u8], opener: Opener) -> Option<(usize, Verdict)> {
-        if body.len() > MAX_BODY || !self.spec.vocabulary.plausible(body) {
+        if body.len() > MAX_BODY || !self.spec.vocabulary.plausible(body, false) {
             return None;
         }
         if opener == Opener::Bare && frame::codelike(body)

@@ -103,12 +103,18 @@ pub(super) struct Language {
 pub(super) struct Vocabulary {
     pub(super) languages: Vec<Language>,
     nodes: Vec<Node>,
+    /// The children of the first node by byte, zero for none: most walks end here.
+    root: Vec<u32>,
 }
 
 #[derive(Debug, Default)]
 struct Node {
     next: Vec<(u8, u32)>,
     entries: Vec<Entry>,
+    /// A word of a phrase that is not its first one ends here.
+    inside: bool,
+    /// The same, as a stem.
+    inside_stem: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -131,17 +137,22 @@ pub(super) struct Content {
     pub(super) known: u32,
     /// Words that the language does not have.
     pub(super) unknown: u32,
-    /// Identifiers and numbers.
+    /// Identifiers.
     pub(super) names: u32,
+    /// Numbers.
+    pub(super) numbers: u32,
 }
 
 impl Vocabulary {
     /// Builds the vocabulary from the options of the rules, in order. Errors name the option.
     pub(super) fn build(rules: &[&toml::Table]) -> Result<Vocabulary, String> {
-        let mut v = Vocabulary { languages: Vec::new(), nodes: vec![Node::default()] };
+        let mut v = Vocabulary { languages: Vec::new(), nodes: vec![Node::default()], root: vec![0; 256] };
         for (i, options) in rules.iter().enumerate() {
             let language = u16::try_from(i).map_err(|_| "more than 65535 languages; merge some".to_owned())?;
             v.add(language, options)?;
+        }
+        for (b, node) in &v.nodes[0].next {
+            v.root[usize::from(*b)] = *node;
         }
         Ok(v)
     }
@@ -175,6 +186,11 @@ impl Vocabulary {
             }
             let node = self.path(text);
             self.nodes[node].entries.push(Entry { language, stem, classes });
+            for part in text.split(' ').skip(1) {
+                let node = self.path(part);
+                self.nodes[node].inside |= !stem;
+                self.nodes[node].inside_stem |= stem;
+            }
         }
         self.languages.push(Language { dense, forbid });
         Ok(())
@@ -183,14 +199,13 @@ impl Vocabulary {
     fn path(&mut self, text: &str) -> usize {
         let mut at = 0;
         for b in text.bytes() {
-            at = match self.step(at, b) {
-                Some(n) => n,
-                None => {
+            let found = self.nodes[at].next.binary_search_by_key(&b, |(c, _)| *c);
+            at = match found {
+                Ok(i) => index(self.nodes[at].next[i].1),
+                Err(slot) => {
                     let n = self.nodes.len();
                     self.nodes.push(Node::default());
-                    let id = u32::try_from(n).unwrap_or(u32::MAX);
-                    let slot = self.nodes[at].next.partition_point(|(c, _)| *c < b);
-                    self.nodes[at].next.insert(slot, (b, id));
+                    self.nodes[at].next.insert(slot, (b, u32::try_from(n).unwrap_or(u32::MAX)));
                     n
                 }
             };
@@ -200,9 +215,12 @@ impl Vocabulary {
 
     #[inline]
     fn step(&self, node: usize, b: u8) -> Option<usize> {
-        let next = &self.nodes[node].next;
-        let i = next.binary_search_by_key(&b, |(c, _)| *c).ok()?;
-        usize::try_from(next[i].1).ok()
+        if node == 0 {
+            let n = self.root[usize::from(b)];
+            return (n != 0).then_some(index(n));
+        }
+        // Few children behind the first letter: a linear search is the fastest.
+        self.nodes[node].next.iter().find(|(c, _)| *c == b).map(|(_, n)| index(*n))
     }
 
     /// The longest entry of a language at `text[at..]`: its end and classes.
@@ -227,10 +245,11 @@ impl Vocabulary {
         best
     }
 
-    /// A quick no for prose, on the raw body: whether at most two of its plain ASCII words are in no language at all.
-    /// Bodies with other letters pass; the cutting into words decides about them.
-    pub(super) fn plausible(&self, body: &[u8]) -> bool {
+    /// A quick no for prose, on the raw body: whether its plain ASCII words are in some language, but for the two that
+    /// an ellipsis may buy. `open`: the body may go on. Bodies with other letters pass; the cutting into words decides about them.
+    pub(super) fn plausible(&self, body: &[u8], open: bool) -> bool {
         let (mut at, mut strange) = (0, 0);
+        let allowed = if open || memchr::memmem::find(body, b"..").is_some() { 2 } else { 0 };
         while at < body.len() {
             if !body[at].is_ascii_alphabetic() {
                 if !body[at].is_ascii() {
@@ -242,11 +261,14 @@ impl Vocabulary {
             let len = body[at..].iter().take_while(|b| b.is_ascii_alphabetic()).count();
             let word = &body[at..at + len];
             at += len;
-            let plain = body.get(at).is_none_or(|b| b.is_ascii() && !b.is_ascii_digit() && *b != b'_')
+            let plain = body.get(at).is_none_or(|b| b.is_ascii() && !b.is_ascii_digit() && !matches!(*b, b'_' | b'('))
                 && !word[1..].iter().any(u8::is_ascii_uppercase);
             if plain && !self.begins_word(word) {
+                if body[at..].iter().any(|b| !b.is_ascii()) {
+                    return true; // an ellipsis of another kind may follow
+                }
                 strange += 1;
-                if strange > 2 {
+                if strange > allowed {
                     return false;
                 }
             }
@@ -254,17 +276,19 @@ impl Vocabulary {
         true
     }
 
-    /// Whether some entry of some language is this word, starts with it, or is a stem of it.
+    /// Whether some entry of some language is this word, is a stem of it, or is a phrase that it stands in.
     fn begins_word(&self, word: &[u8]) -> bool {
         let mut node = 0;
         for b in word {
             let Some(n) = self.step(node, b.to_ascii_lowercase()) else { return false };
             node = n;
-            if self.nodes[node].entries.iter().any(|e| e.stem) {
+            let n = &self.nodes[node];
+            if n.inside_stem || n.entries.iter().any(|e| e.stem) {
                 return true;
             }
         }
-        !self.nodes[node].entries.is_empty() || self.step(node, b' ').is_some()
+        let n = &self.nodes[node];
+        n.inside || !n.entries.is_empty() || n.next.iter().any(|(b, _)| *b == b' ')
     }
 
     /// Cuts a normalised body into words of a language. `None` when it holds more unknown words than `allowed`.
@@ -299,7 +323,9 @@ impl Vocabulary {
             let end = word_end(text, at).max(at + here.len_utf8());
             let word = &text[at..end];
             c.last = 0;
-            if is_name(word) || dense && word.is_ascii() {
+            if word.bytes().all(|b| b.is_ascii_digit()) {
+                c.numbers += 1;
+            } else if is_name(word) || dense && word.is_ascii() {
                 c.names += 1;
             } else {
                 c.unknown += 1;
@@ -311,6 +337,10 @@ impl Vocabulary {
         }
         Some(c)
     }
+}
+
+fn index(n: u32) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
 }
 
 /// Characters between words.
