@@ -185,3 +185,24 @@ fn every_command_shows_an_example() {
         assert!(out.text().contains("Example"), "{command:?} has no example");
     }
 }
+
+#[test]
+fn man_pages_and_completions_are_made() {
+    let house = House::new();
+    let folder = house.path("man");
+    std::fs::create_dir(&folder).expect("made");
+    let mut c = house.forebay();
+    c.arg("man").arg(&folder);
+    assert_eq!(output(c, b"").code, 0);
+    for page in ["forebay.1", "forebay-filter.1", "forebay-scan.1", "forebay-rules-explain.1", "forebay-status.1"] {
+        let text = std::fs::read_to_string(folder.join(page)).expect(page);
+        assert!(text.contains("Example") || page == "forebay.1", "{page} has no example");
+    }
+    let main = std::fs::read_to_string(folder.join("forebay.1")).expect("there");
+    assert!(main.contains("Exit codes"), "the man page has the table");
+    for shell in ["bash", "zsh", "fish"] {
+        let mut c = house.forebay();
+        c.args(["completions", shell]);
+        assert!(output(c, b"").text().contains("forebay"), "{shell}");
+    }
+}

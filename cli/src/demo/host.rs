@@ -8,6 +8,8 @@ use forebayd::listener::Listener;
 use forebayd::{Config, ServedProfiles, Server};
 use tokio::sync::oneshot;
 
+use super::script;
+
 pub(crate) struct Host {
     socket: PathBuf,
     stop: oneshot::Sender<()>,
@@ -21,7 +23,7 @@ impl Host {
     pub(crate) fn start() -> anyhow::Result<Host> {
         let folder = tempfile::Builder::new().prefix("forebay-demo-").tempdir().context("no temporary folder")?;
         let socket = folder.path().join("forebay.sock");
-        let config = Config::default();
+        let config = Config { profiles: script::PROFILES.map(str::to_owned).to_vec(), ..Config::default() };
         let profiles = ServedProfiles::load(&config.profiles, &config.base).map_err(|e| anyhow!(e))?;
         let listener = Listener::bind(&socket, config.socket_mode)
             .with_context(|| format!("the demo's daemon cannot listen on {}", socket.display()))?;

@@ -19,6 +19,9 @@ pub(crate) struct Script {
     pub(crate) cuts: Vec<usize>,
 }
 
+/// The profiles of the streams: all that the demo's daemon needs to serve.
+pub(crate) const PROFILES: [&str; 2] = ["tool-output", "model-output"];
+
 const TOOL: &str = "\
 $ kubectl logs billing-7c9f
 14:02:11 INFO  mail sent to <<carla.meier{+}@example.com>>
@@ -50,14 +53,14 @@ Ask <<bob.tanaka{+}@example.org>> to review it, then run
 pub(crate) fn tool() -> anyhow::Result<Script> {
     let (text, planted) = plant(TOOL)?;
     let cuts = cuts(&text, &[61, 44, 30, 52, 23, 75, 38, 66]);
-    Ok(Script { title: "what a tool printed", profile: "tool-output", text, planted, cuts })
+    Ok(Script { title: "what a tool printed", profile: PROFILES[0], text, planted, cuts })
 }
 
 /// The model's stream: pieces of a few characters, as its API sends them.
 pub(crate) fn model() -> anyhow::Result<Script> {
     let (text, planted) = plant(MODEL)?;
     let cuts = cuts(&text, &[6, 11, 4, 14, 8, 9, 5, 12, 7, 10]);
-    Ok(Script { title: "what a model wrote, token by token", profile: "model-output", text, planted, cuts })
+    Ok(Script { title: "what a model wrote, token by token", profile: PROFILES[1], text, planted, cuts })
 }
 
 /// Puts the text together, and notes where what stands between `<<` and `>>` comes to lie.
