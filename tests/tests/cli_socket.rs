@@ -191,7 +191,7 @@ fn the_demo_ends_by_itself_and_shows_no_planted_value() {
     let began = Instant::now();
     let out = output(c, b"");
     assert_eq!(out.code, 0, "{}\n{}", out.text(), out.err);
-    assert!(began.elapsed() < Duration::from_secs(30));
+    assert!(began.elapsed() < Duration::from_secs(120), "it pauses although nobody watches, or hangs");
     assert!(out.text().contains("10 planted values, none of them passed."), "{}", out.text());
     assert!(!out.text().contains('\u{1b}'), "no colour in a pipe");
     // What the demo printed, tokens included, must look clean to the rules themselves: secrets and personal data.
