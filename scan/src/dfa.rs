@@ -214,6 +214,24 @@ impl Dfa {
         }
     }
 
+    /// The states one byte on from `from`; calls `f` with every byte that leads there. A state that is decided already
+    /// leads anywhere: a span may be shorter than what is asked about.
+    pub(crate) fn step(&self, from: &[State], mut f: impl FnMut(u8)) -> Vec<State> {
+        let mut to = Vec::new();
+        for q in from {
+            for b in 0..=255u8 {
+                let next = if self.flags[usize::from(*q)] & VIABLE == 0 { *q } else { self.next(*q, b) };
+                if next != 0 {
+                    f(b);
+                    to.push(next);
+                }
+            }
+        }
+        to.sort_unstable();
+        to.dedup();
+        to
+    }
+
     /// Number of states, the dead one included.
     pub(crate) fn states(&self) -> usize {
         self.flags.len()

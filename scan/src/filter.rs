@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use crate::dfa::{Dfa, Run, State};
 use crate::finding::{Action, Finding, Report, RuleId, Sink};
-use crate::literals::{CandidateState, Candidates, Hit};
+use crate::literals::Hit;
 use crate::ruleset::{Group, Member, RuleSet};
 use crate::splice::{Span, Splicer, Window};
 use crate::token::TokenKey;
@@ -59,6 +59,8 @@ pub struct Scratch {
     live: Vec<Live>,
     /// For each group, where the last automaton of this piece died.
     dead: Vec<u64>,
+    /// The groups whose entry in `dead` is set.
+    touched: Vec<u32>,
 }
 
 /// A finding and the internal offset at which nothing more could change it.
@@ -111,7 +113,6 @@ pub struct StreamFilter {
     base: u64,
     /// The last bytes of the input that may still be needed: history, live spans, held bytes.
     tail: Vec<u8>,
-    candidates: CandidateState,
     live: Vec<Live>,
     /// Where the last match of a member ended: its next one starts there or behind.
     cooldown: Vec<(u32, u64)>,
@@ -128,14 +129,12 @@ pub struct StreamFilter {
 impl StreamFilter {
     /// A filter for a new stream. Tokens are keyed with `key`.
     pub fn new(rules: Arc<RuleSet>, key: TokenKey) -> Self {
-        let candidates = rules.candidates().start();
         let trackers = rules.trackers.iter().map(|t| Arc::clone(&t.spec).start()).collect();
         StreamFilter {
             rules,
             key,
             base: 0,
             tail: vec![b'\n'],
-            candidates,
             live: Vec::new(),
             cooldown: Vec::new(),
             regions: Vec::new(),
@@ -210,7 +209,9 @@ impl StreamFilter {
         let fresh = w.end() - piece.len() as u64;
         let mut pass = Pass { rules: &rules, w, fresh, eof, s: scratch };
         pass.s.decided.clear();
-        pass.s.dead.clear();
+        while let Some(g) = pass.s.touched.pop() {
+            pass.s.dead[g as usize] = 0;
+        }
         pass.s.dead.resize(rules.groups.len(), 0);
         pass.resume(self);
         pass.candidates(self);
@@ -328,6 +329,9 @@ impl Pass<'_> {
         match self.forward(g, q, false, context, bytes) {
             Phase::Done { at, matched: false } => {
                 let dead = &mut self.s.dead[g as usize];
+                if *dead == 0 {
+                    self.s.touched.push(g);
+                }
                 *dead = (*dead).max(at);
             }
             phase => {
@@ -340,13 +344,12 @@ impl Pass<'_> {
 
     /// Literals of the piece, each with the groups it may give away.
     fn candidates(&mut self, f: &mut StreamFilter) {
-        let piece = self.w.slice(self.fresh, self.w.end());
         let mut hits = std::mem::take(&mut self.s.hits);
         hits.clear();
-        self.rules.candidates.scan(&mut f.candidates, piece, &mut hits);
+        self.rules.candidates().scan(self.w.bytes, (self.fresh - self.w.base) as usize, &mut hits);
         for hit in &hits {
             let literal = &self.rules.literals[hit.literal as usize];
-            let end = self.fresh + hit.end as u64;
+            let end = self.w.base + hit.end as u64;
             for g in &literal.groups {
                 self.candidate(f, *g, end - literal.len as u64, end);
             }
@@ -388,7 +391,12 @@ impl Pass<'_> {
         let bytes = self.w.slice(self.fresh - 1, self.w.end());
         let mut guard = t.guard[usize::from(bytes[0])];
         for (i, b) in bytes[1..].iter().enumerate() {
-            let mut bits = guard & t.first[usize::from(*b)];
+            let mut bits = guard & t.bytes[0][usize::from(*b)];
+            if bits != 0 {
+                for (table, b) in t.bytes[1..].iter().zip(&bytes[i + 2..]) {
+                    bits &= table[usize::from(*b)];
+                }
+            }
             while bits != 0 {
                 let bucket = bits.trailing_zeros() as usize;
                 bits &= bits - 1;

@@ -1,84 +1,159 @@
 //! The candidate stage: which places of the input are worth a closer look.
 //!
-//! One trait, so that a faster backend can take its place: bytes in, hits out, with a state that carries over from
-//! push to push. The portable backend is an Aho–Corasick automaton stepped byte by byte: it needs no overlap between
-//! pushes, and a literal cut in half is found when its last byte comes.
+//! One trait, so that a faster backend can take its place: bytes in, hits out. A backend keeps nothing per stream: it
+//! may read back into the history that the window begins with, and tells each literal when its last byte is fresh, so
+//! a literal cut in half by pushes is found when the rest comes.
+//!
+//! The portable backend looks at the last three and the last four bytes (case folded) at every place: a multiplication
+//! and one bit each of a 16 KiB table that stays in the first-level cache, however many literals there are. Where the
+//! bit is set, the literals that end in these bytes are compared backwards. (An automaton over the built-in literals
+//! is a table of megabytes.)
 //!
 //! Literals come from the rules' own patterns; ASCII case is folded, the rule's automaton looks at the case.
 
-use aho_corasick::automaton::{Automaton, StateID};
-use aho_corasick::dfa;
-use aho_corasick::{Anchored, MatchKind};
 use regex_syntax::hir::{Class, Hir, HirKind, literal};
 
 /// Longest prefix of a literal that is looked for: beyond it a hit is as good as certain.
 const MAX_LITERAL: usize = 12;
-
 /// Longest word of a keyed rule that is looked for whole.
 pub(crate) const MAX_WORD: usize = 32;
 
-/// A literal that ends at `end` bytes into the piece.
+/// A literal that ends at `end` bytes into the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
     pub(crate) literal: u32,
     pub(crate) end: usize,
 }
 
-/// What a stream keeps between pieces.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CandidateState(StateID);
-
-/// Finds literals in a stream.
+/// Finds literals.
 pub(crate) trait Candidates: Send + Sync + std::fmt::Debug {
-    /// The state of a stream that has seen nothing.
-    fn start(&self) -> CandidateState;
-    /// Finds the literals that end in `piece`, in order of their end; overlapping ones too.
-    fn scan(&self, state: &mut CandidateState, piece: &[u8], hits: &mut Vec<Hit>);
+    /// Finds the literals whose last byte stands at `fresh` or behind, in order of their end; overlapping ones too.
+    fn scan(&self, window: &[u8], fresh: usize, hits: &mut Vec<Hit>);
 }
 
-/// Aho–Corasick as one table, ASCII case folded.
+/// Log2 of the number of bits in the filter.
+const FILTER_BITS: u32 = 17;
+
+/// Filter and table of endings of three and four bytes.
 pub(crate) struct Portable {
-    ac: dfa::DFA,
-    start: StateID,
+    /// A bit for each hash of an ending.
+    filter: Box<[u64; 1 << (FILTER_BITS - 6)]>,
+    /// Whether a literal of one or two bytes ends in this byte.
+    short: [bool; 256],
+    /// Open addressing by hash: an ending (see [`ending_of`]), and where its literals stand in `order`. `u32::MAX` is
+    /// free.
+    table: Vec<(u32, u32, u32)>,
+    order: Vec<u32>,
+    literals: Vec<Vec<u8>>,
 }
 
 impl std::fmt::Debug for Portable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Portable({} literals)", self.ac.patterns_len())
+        write!(f, "Portable({} literals)", self.literals.len())
     }
 }
 
 impl Portable {
-    /// Builds the automaton.
-    pub(crate) fn new(literals: &[Vec<u8>]) -> Result<Portable, String> {
-        let ac = dfa::Builder::new()
-            .match_kind(MatchKind::Standard)
-            .start_kind(aho_corasick::StartKind::Unanchored)
-            .ascii_case_insensitive(true)
-            .prefilter(false)
-            .build(literals)
-            .map_err(|e| format!("the literals of the rules do not fit into one automaton: {e}"))?;
-        let start = ac.start_state(Anchored::No).map_err(|e| e.to_string())?;
-        Ok(Portable { ac, start })
+    /// Prepares literals, which are in small letters.
+    pub(crate) fn new(literals: Vec<Vec<u8>>) -> Portable {
+        let mut p = Portable {
+            filter: Box::new([0; 1 << (FILTER_BITS - 6)]),
+            short: [false; 256],
+            table: vec![(u32::MAX, 0, 0); (literals.len() * 4 + 1).next_power_of_two()],
+            order: Vec::with_capacity(literals.len()),
+            literals,
+        };
+        let mut by_ending: Vec<(u32, u32)> =
+            p.literals.iter().enumerate().map(|(i, l)| (ending_of(l), i as u32)).collect();
+        by_ending.sort_unstable();
+        for same in by_ending.chunk_by(|a, b| a.0 == b.0) {
+            let ending = same[0].0;
+            let mut at = hash(ending) as usize & (p.table.len() - 1);
+            while p.table[at].0 != u32::MAX {
+                at = (at + 1) & (p.table.len() - 1);
+            }
+            p.table[at] = (ending, p.order.len() as u32, same.len() as u32);
+            p.order.extend(same.iter().map(|(_, i)| *i));
+            if p.literals[same[0].1 as usize].len() < 3 {
+                p.short[(ending & 0xff) as usize] = true;
+            } else {
+                let bit = slot(ending);
+                p.filter[bit >> 6] |= 1 << (bit & 63);
+            }
+        }
+        p
+    }
+
+    #[inline]
+    fn may_end(&self, ending: u32) -> bool {
+        let bit = slot(ending);
+        self.filter[bit >> 6] & (1 << (bit & 63)) != 0
+    }
+
+    /// Literals with this ending that stand right before `end`.
+    fn compare(&self, ending: u32, window: &[u8], end: usize, hits: &mut Vec<Hit>) {
+        let mut at = hash(ending) as usize & (self.table.len() - 1);
+        while self.table[at].0 != ending {
+            if self.table[at].0 == u32::MAX {
+                return;
+            }
+            at = (at + 1) & (self.table.len() - 1);
+        }
+        let (_, from, n) = self.table[at];
+        for i in &self.order[from as usize..(from + n) as usize] {
+            let l = &self.literals[*i as usize];
+            if end >= l.len() && window[end - l.len()..end].eq_ignore_ascii_case(l) {
+                hits.push(Hit { literal: *i, end });
+            }
+        }
     }
 }
 
-impl Candidates for Portable {
-    fn start(&self) -> CandidateState {
-        CandidateState(self.start)
+/// What the table knows a literal by: its last four bytes, or all of a shorter one and its length.
+fn ending_of(l: &[u8]) -> u32 {
+    let ending = l.iter().rev().take(4).rev().fold(0, |e, b| e << 8 | u32::from(*b));
+    match l.len() {
+        1 => key(ending, 1),
+        2 => key(ending, 2),
+        3 => key(ending, 3),
+        _ => ending,
     }
+}
 
-    fn scan(&self, state: &mut CandidateState, piece: &[u8], hits: &mut Vec<Hit>) {
-        let mut q = state.0;
-        for (i, b) in piece.iter().enumerate() {
-            q = self.ac.next_state(Anchored::No, q, *b);
-            if self.ac.is_special(q) && self.ac.is_match(q) {
-                for k in 0..self.ac.match_len(q) {
-                    hits.push(Hit { literal: self.ac.match_pattern(q, k).as_u32(), end: i + 1 });
-                }
+/// The key of a literal of fewer than four bytes. No text of small letters has its top byte.
+fn key(ending: u32, len: u32) -> u32 {
+    0xfc00_0000 | len << 24 | ending & ((1 << (len * 8)) - 1)
+}
+
+fn hash(ending: u32) -> u32 {
+    let h = ending.wrapping_mul(0x9e37_79b1);
+    h ^ h >> 15
+}
+
+fn slot(ending: u32) -> usize {
+    (ending.wrapping_mul(0x9e37_79b1) >> (32 - FILTER_BITS)) as usize
+}
+
+impl Candidates for Portable {
+    fn scan(&self, window: &[u8], fresh: usize, hits: &mut Vec<Hit>) {
+        let before = &window[..fresh];
+        let mut last = before.iter().rev().take(3).rev().fold(0, |e, b| e << 8 | u32::from(b.to_ascii_lowercase()));
+        for (i, b) in window[fresh..].iter().enumerate() {
+            let b = b.to_ascii_lowercase();
+            last = last << 8 | u32::from(b);
+            let three = key(last, 3);
+            let end = fresh + i + 1;
+            if self.may_end(last) {
+                self.compare(last, window, end, hits);
+            }
+            if self.may_end(three) {
+                self.compare(three, window, end, hits);
+            }
+            if self.short[usize::from(b)] {
+                self.compare(key(last, 2), window, end, hits);
+                self.compare(key(last, 1), window, end, hits);
             }
         }
-        state.0 = q;
     }
 }
 
@@ -102,6 +177,24 @@ pub(crate) fn prefixes(h: &Hir) -> Option<Vec<Vec<u8>>> {
     // A literal that begins with another one adds nothing.
     out.dedup_by(|long, short| long.starts_with(short));
     (!out.is_empty() && out.iter().all(|l| !l.is_empty())).then_some(out)
+}
+
+/// How often one of `literals` ends at a byte of ordinary text, roughly: source code, logs and prose in equal parts,
+/// bytes taken as independent. Only used to choose between ways of finding a rule.
+pub(crate) fn frequency(literals: &[Vec<u8>]) -> f64 {
+    literals.iter().map(|l| l.iter().map(|b| byte_frequency(*b)).product::<f64>()).sum()
+}
+
+fn byte_frequency(b: u8) -> f64 {
+    match b.to_ascii_lowercase() {
+        b' ' => 0.12,
+        b'e' | b't' | b'a' | b'o' | b'n' | b'i' | b's' | b'r' => 0.05,
+        b'l' | b'd' | b'c' | b'u' | b'm' | b'p' | b'h' | b'f' | b'g' => 0.025,
+        b'a'..=b'z' => 0.01,
+        b'0'..=b'9' => 0.02,
+        b'\n' | b'_' | b'-' | b'.' | b',' | b':' | b'/' | b'"' | b'=' | b'(' | b')' => 0.015,
+        _ => 0.003,
+    }
 }
 
 /// Lower-cases literals, and turns the class of a letter's two cases into the letter.

@@ -76,6 +76,8 @@ pub(crate) struct Plan {
     pub(crate) post: Option<Hir>,
     /// Longest BODY in bytes.
     pub(crate) max_span: usize,
+    /// What kinds of bytes BODY begins with and consists of: class rules that are alike share an automaton.
+    pub(crate) kind: u16,
     /// For `Anchor::Literal` without key: guard and every proper prefix of the literals as the pattern spells them.
     pub(crate) prefixes: Option<Hir>,
 }
@@ -93,6 +95,7 @@ impl Plan {
             body: None,
             post: (!matches!(parts.post.kind(), HirKind::Empty)).then(|| concat([any_byte(), parts.post.clone()])),
             max_span,
+            kind: first_bytes(&parts.body).unwrap_or_default().kinds() << 8 | all_bytes(&parts.body).kinds(),
             prefixes: None,
         };
         let front = match context {
@@ -138,10 +141,17 @@ impl Plan {
     fn unkeyed(&mut self, parts: &Parts, guard: &Hir) -> Result<(), String> {
         let length = self.span_and_post(parts);
         let narrow = first_bytes(&parts.body).is_some_and(|f| f.count() <= MAX_FIRST);
-        let literals = literals::prefixes(&parts.body);
-        let guarded = excludes(guard, &parts.body);
-        if let Some(l) = literals.filter(|l| usable(l, if narrow && guarded && length <= 128 { 3 } else { 2 })) {
-            if !guarded {
+        let begins = literals::prefixes(&parts.body).filter(|l| usable(l, 2));
+        let holds = inner(&parts.body);
+        // The rarest way wins; a class run costs what a two-letter literal costs.
+        let costs = [
+            begins.as_ref().map(|l| literals::frequency(l)),
+            holds.as_ref().map(|(l, _)| literals::frequency(l) * 2.0),
+            narrow.then_some(0.002),
+        ];
+        let best = costs.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+        if let Some(l) = begins.filter(|_| costs[0] == Some(best)) {
+            if !excludes(guard, &parts.body) {
                 overlap(length, shortest(&l), "the span")?;
             }
             let most = l.iter().map(Vec::len).max().unwrap_or(1);
@@ -149,9 +159,8 @@ impl Plan {
             self.anchor = Anchor::Literal(l);
             return Ok(());
         }
-        if let Some((literals, head)) = inner(&parts.body) {
-            let least = shortest(&literals);
-            overlap(length, least.max(2), "the span")?;
+        if let Some((literals, head)) = holds.filter(|_| costs[1] == Some(best)) {
+            overlap(length, shortest(&literals).max(2), "the span")?;
             let most = literals.iter().map(Vec::len).max().unwrap_or(1);
             let head_len = head.properties().maximum_len().unwrap_or(MAX_HEAD);
             self.anchor = Anchor::Inner {
@@ -393,6 +402,20 @@ impl ByteSet {
 
     fn meets(&self, other: &ByteSet) -> bool {
         self.0.iter().zip(other.0).any(|(a, b)| a & b != 0)
+    }
+
+    /// One bit for each kind of byte in the set: digits, a–f, g–z, capitals, marks, bytes beyond ASCII.
+    fn kinds(&self) -> u16 {
+        (0..=255u8).filter(|b| self.has(*b)).fold(0, |k, b| {
+            k | match b {
+                b'0'..=b'9' => 1,
+                b'a'..=b'f' => 2,
+                b'g'..=b'z' => 4,
+                b'A'..=b'Z' => 8,
+                0..=127 => 16,
+                128.. => 32,
+            }
+        })
     }
 
     fn full() -> ByteSet {

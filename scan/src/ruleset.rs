@@ -139,11 +139,15 @@ pub(crate) struct Literal {
     pub(crate) groups: Vec<u32>,
 }
 
-/// Where class rules are tried: both tables have one bit a bucket.
+/// How many bytes of a span the trigger tables look at.
+pub(crate) const TRIGGER_BYTES: usize = 8;
+
+/// Where class rules are tried: one bit a bucket.
 #[derive(Debug)]
 pub(crate) struct Triggers {
     pub(crate) guard: [u8; 256],
-    pub(crate) first: [u8; 256],
+    /// What the first bytes of a span can be, each by itself.
+    pub(crate) bytes: [[u8; 256]; TRIGGER_BYTES],
     /// Group of each bucket.
     pub(crate) groups: Vec<u32>,
 }
@@ -181,7 +185,7 @@ impl RuleSet {
         let trackers = c.build_trackers()?;
         let probes = c.probes().map_err(whole)?;
         Ok(Arc::new(RuleSet {
-            candidates: Portable::new(&c.literal_bytes).map_err(whole)?,
+            candidates: Portable::new(c.literal_bytes),
             info: c.info,
             members: c.members,
             groups,
@@ -262,7 +266,26 @@ struct ClassRule {
     acting: bool,
     forward: Hir,
     body: Option<Hir>,
+    /// Shortest span in bytes.
+    least: usize,
+    kind: u16,
     member: usize,
+}
+
+/// At most three buckets of rules that begin alike and consist of the same kinds of bytes; what is rare goes together.
+fn by_kind(mut rules: Vec<ClassRule>) -> Vec<Vec<ClassRule>> {
+    rules.sort_by_key(|c| (c.kind, c.member));
+    let mut buckets: Vec<Vec<ClassRule>> = Vec::new();
+    for r in rules {
+        match buckets.last_mut().filter(|b| b[0].kind == r.kind) {
+            Some(b) => b.push(r),
+            None => buckets.push(vec![r]),
+        }
+    }
+    buckets.sort_by_key(|b| std::cmp::Reverse(b.len()));
+    let rest: Vec<ClassRule> = buckets.drain(2.min(buckets.len())..).flatten().collect();
+    buckets.push(rest);
+    buckets
 }
 
 #[derive(Default)]
@@ -353,7 +376,15 @@ impl Compiler {
         let span = plan.max_span;
         let (literals, head, prefixes) = match plan.anchor {
             Anchor::Class => {
-                self.class.push(ClassRule { acting, forward: plan.forward, body: plan.body, member });
+                let least = plan.body.as_ref().unwrap_or(&plan.forward).properties().minimum_len().unwrap_or(1) - 1;
+                self.class.push(ClassRule {
+                    acting,
+                    forward: plan.forward,
+                    body: plan.body,
+                    least,
+                    kind: plan.kind,
+                    member,
+                });
                 return Ok(format!("class run, spans of at most {span} bytes"));
             }
             Anchor::Literal(l) => {
@@ -433,9 +464,10 @@ impl Compiler {
     /// Puts class rules together, acting and reporting ones apart; a bucket whose automaton explodes is halved.
     fn class_buckets(&mut self) -> Result<(Vec<Group>, Triggers), String> {
         let mut groups = std::mem::take(&mut self.groups);
-        let mut triggers = Triggers { guard: [0; 256], first: [0; 256], groups: Vec::new() };
+        let mut triggers = Triggers { guard: [0; 256], bytes: [[0; 256]; TRIGGER_BYTES], groups: Vec::new() };
         let (acting, reporting): (Vec<_>, Vec<_>) = std::mem::take(&mut self.class).into_iter().partition(|c| c.acting);
-        let mut todo = vec![acting, reporting];
+        let mut todo = by_kind(acting);
+        todo.extend(by_kind(reporting));
         while let Some(bucket) = todo.pop() {
             if bucket.is_empty() {
                 continue;
@@ -448,13 +480,15 @@ impl Compiler {
                         return Err("the class rules need more than eight automata".into());
                     }
                     let bit = 1 << triggers.groups.len();
-                    for b in 0..=255u8 {
-                        let q = forward.next(forward.start(), b);
-                        if q != 0 {
-                            triggers.guard[usize::from(b)] |= bit;
-                            (0..=255u8)
-                                .filter(|c| forward.next(q, *c) != 0)
-                                .for_each(|c| triggers.first[usize::from(c)] |= bit);
+                    let mut states = forward.step(&[forward.start()], |b| triggers.guard[usize::from(b)] |= bit);
+                    // No further than the shortest span: an automaton that is never started must not have been able
+                    // to outlive the decision about a later start.
+                    let least = bucket.iter().map(|c| c.least).min().unwrap_or(0);
+                    for (i, table) in triggers.bytes.iter_mut().enumerate() {
+                        if i < least {
+                            states = forward.step(&states, |b| table[usize::from(b)] |= bit);
+                        } else {
+                            table.iter_mut().for_each(|t| *t |= bit);
                         }
                     }
                     triggers.groups.push(groups.len() as u32);
