@@ -5,6 +5,9 @@
 //! line end inside a one-line string. After one of them it holds its tongue about brackets. A file that read without
 //! a contradiction up to its end and leaves something open was almost always cut.
 
+mod here;
+mod strings;
+
 use super::dialect::{Dialect, Quote};
 
 /// Open brackets that are kept. Deeper ones end the judgement about brackets: `((((…` must not hold memory.
@@ -240,10 +243,6 @@ impl Code {
         self.stack.capacity() * size_of::<u64>() + self.tag.capacity() + self.reread.capacity()
     }
 
-    fn heredoc_ends_here(&self) -> bool {
-        matches!(self.state, State::HeredocBody { matched, ok: true, .. } if usize::from(matched) == self.tag.len())
-    }
-
     fn plain(&mut self, run: &[u8]) {
         if let Some(b) = run.iter().rev().find(|b| !b.is_ascii_whitespace()) {
             self.sig = *b;
@@ -317,19 +316,7 @@ impl Code {
                     self.state = State::Directive { esc: b == b'\\' || esc && b == b'\r' };
                 }
             },
-            State::Copy { matched } => {
-                self.state = match (b, matched) {
-                    (b'\n', 2) => {
-                        self.line_start = true;
-                        State::Plain
-                    }
-                    (b'\n', _) => State::Copy { matched: 0 },
-                    (b'\\', 0) => State::Copy { matched: 1 },
-                    (b'.', 1) => State::Copy { matched: 2 },
-                    (b'\r', 2) => State::Copy { matched: 2 },
-                    _ => State::Copy { matched: 3 },
-                };
-            }
+            State::Copy { matched } => self.step_copy(b, matched),
             State::Block { star, slash, depth } => {
                 self.state = match b {
                     b'/' if star && depth == 1 => State::Plain,
@@ -348,144 +335,19 @@ impl Code {
                     self.back_to_plain(at, b, q);
                 }
             }
-            State::SlashQuote { q } => {
-                // `\'` ends the string when what follows can only stand behind a string.
-                if matches!(b, b',' | b')' | b';' | b'\n') {
-                    self.back_to_plain(at, b, q);
-                } else {
-                    self.state = State::Str { q, esc: false };
-                    self.step_string(at, b, q, false);
-                }
-            }
-            State::Quotes { q, n } => match (b == q, n) {
-                (true, 1) => self.state = State::Quotes { q, n: 2 },
-                (true, _) => self.state = State::Triple { q, run: 0, esc: false },
-                (false, 1) => {
-                    self.state = State::Str { q, esc: false };
-                    self.step_string(at, b, q, false);
-                }
-                (false, _) => self.back_to_plain(at, b, q),
-            },
-            State::Triple { q, run, esc } => {
-                if run == 3 && b != q {
-                    self.back_to_plain(at, b, q);
-                    return;
-                }
-                self.state = match b {
-                    _ if esc => State::Triple { q, run: 0, esc: false },
-                    b'\\' => State::Triple { q, run: 0, esc: true },
-                    _ if b == q => State::Triple { q, run: (run + 1).min(3), esc: false },
-                    _ => State::Triple { q, run: 0, esc: false },
-                };
-            }
+            State::SlashQuote { q } => self.step_slash_quote(at, b, q),
+            State::Quotes { q, n } => self.step_quotes(at, b, q, n),
+            State::Triple { q, run, esc } => self.step_triple(at, b, q, run, esc),
             State::Tick { n, esc, wide } => self.step_tick(at, b, n, esc, wide),
-            State::Template { esc, dollar } => {
-                if b == b'\n' {
-                    self.lines_open += 1;
-                }
-                self.state = match b {
-                    _ if esc => State::Template { esc: false, dollar: false },
-                    b'\\' => State::Template { esc: true, dollar: false },
-                    b'`' => {
-                        self.sig = b'`';
-                        State::Plain
-                    }
-                    b'{' if dollar => {
-                        self.push(at, b'$');
-                        self.sig = b'{';
-                        State::Plain
-                    }
-                    b'$' => State::Template { esc: false, dollar: true },
-                    _ => State::Template { esc: false, dollar: false },
-                };
-            }
-            State::Raw { hashes, run, ended } => {
-                if ended && run == hashes {
-                    self.back_to_plain(at, b, b'"');
-                    return;
-                }
-                self.state = match b {
-                    b'"' | b'\'' | b'`' if b == self.raw_quote() && hashes == 0 => {
-                        self.sig = b;
-                        State::Plain
-                    }
-                    b'"' if self.dialect.hashes => State::Raw { hashes, run: 0, ended: true },
-                    b'#' if ended => {
-                        if run + 1 == hashes {
-                            self.sig = b'"';
-                            State::Plain
-                        } else {
-                            State::Raw { hashes, run: run + 1, ended }
-                        }
-                    }
-                    b'\n' => {
-                        self.lines_open += 1;
-                        if self.dialect.heredoc && self.lines_open > MAX_STRING_LINES {
-                            self.string_doubts += 1;
-                        }
-                        State::Raw { hashes, run: 0, ended: false }
-                    }
-                    _ => State::Raw { hashes, run: 0, ended: false },
-                };
-            }
-            State::Regex { class, esc } => {
-                self.state = match b {
-                    b'\n' => {
-                        // No regular expression after all.
-                        self.bracket_doubts += 1;
-                        self.state = State::Plain;
-                        self.step_plain(at, b);
-                        return;
-                    }
-                    _ if esc => State::Regex { class, esc: false },
-                    b'\\' => State::Regex { class, esc: true },
-                    b'[' => State::Regex { class: true, esc: false },
-                    b']' => State::Regex { class: false, esc: false },
-                    b'/' if !class => {
-                        self.sig = b')';
-                        State::Plain
-                    }
-                    _ => State::Regex { class, esc: false },
-                };
-            }
-            State::DollarTag => match b {
-                b'$' => self.open_string(self.opened_at, State::Dollar { matched: 0 }),
-                _ if (b.is_ascii_alphanumeric() || b == b'_') && self.tag.len() < MAX_TAG => self.tag.push(b),
-                _ => {
-                    self.tag.clear();
-                    self.back_to_plain(at, b, b'$');
-                }
-            },
-            State::Dollar { matched } => {
-                // `matched` counts bytes of `$tag$` seen.
-                let n = usize::from(matched);
-                let want = if n == 0 || n == self.tag.len() + 1 { b'$' } else { self.tag[n - 1] };
-                if b == want {
-                    if n == self.tag.len() + 1 {
-                        self.tag.clear();
-                        self.sig = b'$';
-                        self.state = State::Plain;
-                    } else {
-                        self.state = State::Dollar { matched: matched + 1 };
-                    }
-                } else {
-                    self.state = State::Dollar { matched: u8::from(b == b'$') };
-                }
-            }
+            State::Template { esc, dollar } => self.step_template(at, b, esc, dollar),
+            State::Raw { hashes, run, ended } => self.step_raw(at, b, hashes, run, ended),
+            State::Regex { class, esc } => self.step_regex(at, b, class, esc),
+            State::DollarTag => self.step_dollar_tag(at, b),
+            State::Dollar { matched } => self.step_dollar(b, matched),
             State::HeredocTag { quote, dash } => self.step_heredoc_tag(at, b, quote, dash),
             State::HeredocBody { matched, ok, start } => self.step_heredoc(b, matched, ok, start),
         }
         self.prev = b;
-    }
-
-    fn raw_quote(&self) -> u8 {
-        if self.dialect.hashes {
-            b'"'
-        } else if self.dialect.heredoc {
-            b'\''
-        } else {
-            b'`'
-        }
     }
 
     /// A pending byte was plain after all; go on with `b` in plain text.
@@ -567,178 +429,6 @@ impl Code {
             }
         }
         self.line_start = false;
-    }
-
-    fn step_quote(&mut self, at: u64, q: u8, kind: Quote, hashes: u8) {
-        if self.rereading && matches!(kind, Quote::Line) {
-            return;
-        }
-        let escaped = self.dialect.heredoc && self.prev == b'\\';
-        let state = match kind {
-            _ if escaped => return,
-            Quote::None => return,
-            Quote::Char => State::Tick { n: 0, esc: false, wide: false },
-            Quote::Template => State::Template { esc: false, dollar: false },
-            Quote::Raw => State::Raw { hashes: 0, run: 0, ended: false },
-            _ if hashes > 0 && matches!(self.before_hashes, b'r') => State::Raw { hashes, run: 0, ended: false },
-            _ if self.dialect.hashes && self.prev == b'r' && hashes == 0 => {
-                State::Raw { hashes: 0, run: 0, ended: false }
-            }
-            _ if self.dialect.triple => State::Quotes { q, n: 1 },
-            _ => State::Str { q, esc: false },
-        };
-        if matches!(state, State::Tick { .. }) && self.prev.is_ascii_alphanumeric() && !self.dialect.hashes {
-            return; // a digit separator
-        }
-        self.reread.clear();
-        self.open_string(at, state);
-    }
-
-    fn step_string(&mut self, at: u64, b: u8, q: u8, esc: bool) {
-        let multi = match q {
-            b'"' => self.dialect.double == Quote::Multi,
-            b'\'' => self.dialect.single == Quote::Multi,
-            _ => false,
-        };
-        if self.dialect.regex {
-            self.remember(&[b]);
-        }
-        self.state = match b {
-            b'\n' if multi => {
-                self.lines_open += 1;
-                if self.lines_open > MAX_STRING_LINES && !self.dialect.hashes {
-                    self.string_doubts += 1;
-                }
-                State::Str { q, esc: false }
-            }
-            b'\n' if esc => State::Str { q, esc: false },
-            b'\r' if esc => State::Str { q, esc: true },
-            b'\n' => {
-                self.line_ended_in_string(at);
-                return;
-            }
-            _ if esc && self.dialect.doubled && b == q => State::SlashQuote { q },
-            _ if esc => State::Str { q, esc: false },
-            b'\\' => State::Str { q, esc: true },
-            _ if b == q && self.dialect.doubled => State::MaybeDoubled { q },
-            _ if b == q => {
-                self.sig = q;
-                State::Plain
-            }
-            _ => State::Str { q, esc: false },
-        };
-    }
-
-    /// A line end inside a one-line string: no string after all. What it held is read again as plain text where that
-    /// is likely (apostrophes in JSX), else it counts as a contradiction.
-    fn line_ended_in_string(&mut self, at: u64) {
-        let text = std::mem::take(&mut self.reread);
-        self.state = State::Plain;
-        if !self.dialect.regex || text.len() > MAX_REREAD || self.rereading {
-            self.string_doubts += 1;
-            self.step_plain(at, b'\n');
-            return;
-        }
-        self.rereading = true;
-        // The text ends with this line end, which ends the rereading.
-        let from = at.saturating_sub(u64::try_from(text.len()).unwrap_or(0));
-        self.feed(from + 1, &text);
-        self.reread = text;
-        self.reread.clear();
-    }
-
-    fn step_tick(&mut self, at: u64, b: u8, n: u8, esc: bool, wide: bool) {
-        self.state = match b {
-            _ if esc => State::Tick { n: n.saturating_add(1), esc: false, wide: true },
-            b'\n' => {
-                if wide && self.dialect.hashes {
-                    self.string_doubts += 1;
-                }
-                self.state = State::Plain;
-                self.step_plain(at, b);
-                return;
-            }
-            b'\\' if n == 0 || wide || !self.dialect.hashes => State::Tick { n, esc: true, wide: true },
-            b'\'' if n > 0 => {
-                self.sig = b;
-                State::Plain
-            }
-            // An escape or another letter: `'\u{1f600}'`, `'é'`, `'ab'` of C.
-            _ if wide && n < 16 => State::Tick { n: n + 1, esc: false, wide },
-            _ if n == 0 => State::Tick { n: 1, esc: false, wide: !b.is_ascii() },
-            _ if !self.dialect.hashes && n < 4 && b.is_ascii_alphanumeric() => {
-                State::Tick { n: n + 1, esc: false, wide }
-            }
-            // A lifetime, or an apostrophe: what it held was plain.
-            _ => {
-                self.back_to_plain(at, b, b'a');
-                return;
-            }
-        };
-    }
-
-    fn step_heredoc_tag(&mut self, at: u64, b: u8, quote: u8, dash: bool) {
-        match b {
-            b'-' if self.tag.is_empty() && quote == 0 => self.state = State::HeredocTag { quote, dash: true },
-            // `<<<` takes a word.
-            b'<' if self.tag.is_empty() => self.state = State::Plain,
-            b' ' if self.tag.is_empty() && quote == 0 => {}
-            b'\\' if self.tag.is_empty() && quote == 0 => {}
-            b'"' | b'\'' if self.tag.is_empty() && quote == 0 => self.state = State::HeredocTag { quote: b, dash },
-            _ if (b.is_ascii_alphanumeric() && !(self.tag.is_empty() && b.is_ascii_digit()) || b == b'_')
-                && self.tag.len() < MAX_TAG =>
-            {
-                self.tag.push(b);
-            }
-            _ => {
-                // `$((a<<b))` is a shift; tags are in capitals, or quoted.
-                self.heredoc = self.tag.first().is_some_and(|b| quote != 0 || dash || b.is_ascii_uppercase());
-                self.heredoc_dash = dash;
-                if quote != 0 && b == quote {
-                    self.state = State::Plain;
-                } else {
-                    self.back_to_plain(at, b, b'<');
-                }
-            }
-        }
-    }
-
-    fn step_heredoc(&mut self, b: u8, matched: u8, ok: bool, start: bool) {
-        let n = usize::from(matched);
-        if b == b'\n' {
-            if ok && n == self.tag.len() {
-                self.tag.clear();
-                self.state = State::Plain;
-                self.line_start = true;
-            } else {
-                self.lines_open += 1;
-                self.state = State::HeredocBody { matched: 0, ok: true, start: true };
-            }
-            return;
-        }
-        let blank = start && n == 0 && (b == b'\t' || b == b' ') && self.heredoc_dash;
-        let fits = ok && (blank || self.tag.get(n) == Some(&b));
-        let matched = if fits && !blank { matched + 1 } else { matched };
-        let ok = fits || ok && n == self.tag.len() && b == b'\r';
-        self.state = State::HeredocBody { matched, ok, start: blank };
-    }
-
-    fn regex_may_start(&self) -> bool {
-        if !self.dialect.regex {
-            return false;
-        }
-        let recent = self.recent.to_be_bytes();
-        let text = recent.strip_suffix(b" ").unwrap_or(&recent);
-        match self.sig {
-            0 | b'(' | b',' | b'=' | b':' | b'[' | b'!' | b'&' | b'|' | b'?' | b'{' | b';' | b'+' | b'*' | b'%' => true,
-            b'>' => text.ends_with(b"=>"),
-            _ => [&b"return"[..], b"typeof", b"case", b"in", b"of", b"void", b"delete", b"throw", b"yield", b"await"]
-                .iter()
-                .any(|w| {
-                    text.strip_suffix(*w)
-                        .is_some_and(|r| !r.last().is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'.'))
-                }),
-        }
     }
 
     fn push(&mut self, at: u64, b: u8) {
