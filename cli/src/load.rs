@@ -53,7 +53,7 @@ impl Loaded {
 
 /// Every built-in pack.
 pub(crate) fn builtin_packs() -> anyhow::Result<Vec<Pack>> {
-    Pack::builtin_sources().iter().map(|(n, t)| Ok(Pack::parse(t, &format!("packs/{n}.toml"))?)).collect()
+    Pack::builtin_sources().iter().filter_map(|(n, _)| Pack::builtin(n)).map(|p| Ok(p?)).collect()
 }
 
 /// A pack file.

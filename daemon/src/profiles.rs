@@ -51,6 +51,12 @@ impl ServedProfiles {
         Ok(ServedProfiles { fingerprint: *hasher.finalize().as_bytes(), all })
     }
 
+    /// Builds what waits for its first candidate, on a thread of its own: serving starts at once, and no stream pays.
+    pub fn warm_in_background(&self) {
+        let rules: Vec<Arc<RuleSet>> = self.all.iter().map(|p| Arc::clone(&p.rules)).collect();
+        std::thread::spawn(move || rules.iter().for_each(|r| r.warm()));
+    }
+
     /// The profile of a name.
     pub fn get(&self, name: &str) -> Option<&Arc<ServedProfile>> {
         self.all.iter().find(|p| p.name == name)
@@ -81,12 +87,11 @@ fn load_one(entry: &str, base: &Path) -> Result<Arc<RuleSet>, String> {
     let profile = Profile::parse(&read_bounded(&path)?, &path.display().to_string()).map_err(|e| e.to_string())?;
     let mut packs = Vec::new();
     for name in &profile.packs {
-        let text = Pack::builtin_sources().iter().find(|(n, _)| n == name).map(|(_, text)| *text);
-        let text = text.ok_or_else(|| {
+        let pack = Pack::builtin(name).ok_or_else(|| {
             let known: Vec<&str> = Pack::builtin_sources().iter().map(|(n, _)| *n).collect();
             format!("{}: there is no built-in pack `{name}`; use {}", path.display(), known.join(", "))
         })?;
-        packs.push(Pack::parse(text, &format!("packs/{name}.toml")).map_err(|e| e.to_string())?);
+        packs.push(pack.map_err(|e| e.to_string())?);
     }
     let beside = path.parent().unwrap_or(base);
     for file in &profile.pack_files {

@@ -7,7 +7,8 @@
 //! All automata are anchored and consume one byte of left context first (see [`crate::plan`]), so they have a single
 //! start state. The attacker is the author of a rule: sizes are limited while building.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::nfa::thompson;
@@ -55,6 +56,77 @@ impl std::fmt::Debug for Dfa {
     }
 }
 
+/// An automaton that is built when it is first needed.
+///
+/// Most rules of a large set never see a candidate in a stream. The built-in packs are known to build (a test builds
+/// them all), so their automata wait; those of other packs are built, and refused, when they are loaded.
+#[derive(Debug)]
+pub(crate) struct LazyDfa {
+    patterns: Vec<Hir>,
+    marks: Vec<Hir>,
+    several: bool,
+    built: OnceLock<Dfa>,
+}
+
+impl LazyDfa {
+    /// An automaton for one pattern; if `body` is given it also knows where that ends (as mark 1, or as pattern 0 if
+    /// it is the pattern itself).
+    fn new(pattern: &Hir, body: Option<&Hir>) -> LazyDfa {
+        LazyDfa {
+            patterns: vec![pattern.clone()],
+            marks: body.filter(|b| *b != pattern).cloned().into_iter().collect(),
+            several: body.is_some(),
+            built: OnceLock::new(),
+        }
+    }
+
+    /// The same, shared with every rule set of the process that has one: the profiles of a daemon differ in actions,
+    /// not in automata.
+    pub(crate) fn shared(pattern: &Hir, body: Option<&Hir>) -> Arc<LazyDfa> {
+        static KNOWN: Mutex<BTreeMap<[u8; 32], Weak<LazyDfa>>> = Mutex::new(BTreeMap::new());
+        let name = *blake3::hash(format!("{pattern:?}|{body:?}").as_bytes()).as_bytes();
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(d) = known.get(&name).and_then(Weak::upgrade) {
+            return d;
+        }
+        let d = Arc::new(LazyDfa::new(pattern, body));
+        if known.len().is_power_of_two() {
+            known.retain(|_, d| d.strong_count() > 0);
+        }
+        known.insert(name, Arc::downgrade(&d));
+        d
+    }
+
+    /// Builds it now.
+    pub(crate) fn build(&self) -> Result<(), String> {
+        if self.built.get().is_none() {
+            let all = [self.patterns.as_slice(), self.marks.as_slice()].concat();
+            let dfa = Dfa::build(&all, false, self.patterns.len(), self.several)?;
+            let _ = self.built.set(dfa);
+        }
+        Ok(())
+    }
+}
+
+impl From<Dfa> for LazyDfa {
+    fn from(dfa: Dfa) -> Self {
+        LazyDfa { patterns: Vec::new(), marks: Vec::new(), several: true, built: OnceLock::from(dfa) }
+    }
+}
+
+impl std::ops::Deref for LazyDfa {
+    type Target = Dfa;
+
+    fn deref(&self) -> &Dfa {
+        self.built.get_or_init(|| {
+            let all = [self.patterns.as_slice(), self.marks.as_slice()].concat();
+            // Only reached for packs that are known to build. If one did not, its rule would match every candidate: it
+            // fails closed, and visibly.
+            Dfa::build(&all, false, self.patterns.len(), self.several).unwrap_or_else(|_| Dfa::accepts_two_bytes())
+        })
+    }
+}
+
 /// How a run went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Run {
@@ -71,6 +143,19 @@ impl Dfa {
     /// An automaton for one pattern.
     pub(crate) fn new(pattern: Hir) -> Result<Dfa, String> {
         Self::build(&[pattern], false, 1, false)
+    }
+
+    /// Any two bytes: a guard and one byte of span.
+    fn accepts_two_bytes() -> Dfa {
+        Dfa {
+            classes: [0; 256],
+            shift: 0,
+            trans: vec![0, 2, 3, 0],
+            flags: vec![LOOK, VIABLE, VIABLE, ALWAYS | AT_END | LOOK],
+            start: 1,
+            accepts: vec![Box::default(), Box::default(), Box::default(), Box::new([0, 1])],
+            delayed: vec![Box::default(); 4],
+        }
     }
 
     /// An automaton for one pattern, over the reversed input.

@@ -291,7 +291,7 @@ impl Pass<'_> {
 
     /// Runs a forward automaton over `bytes`, which start at `at`.
     fn forward(&self, g: u32, q: State, mut matched: bool, at: u64, bytes: &[u8]) -> Phase {
-        let dfa = &self.group(g).forward;
+        let dfa: &Dfa = &self.group(g).forward;
         match dfa.run(q, &mut matched, bytes.iter().copied()) {
             Run::Decided { taken } => Phase::Done { at: at + taken as u64, matched },
             Run::Alive(q) if self.eof => Phase::Done { at: self.past(), matched: matched || dfa.accepts_at_end(q) },
@@ -302,7 +302,7 @@ impl Pass<'_> {
     /// Runs a key's automaton from `at` to the end of the window; starts a span wherever it accepts. `None` once dead.
     fn key(&mut self, f: &mut StreamFilter, g: u32, mut q: State, at: u64) -> Option<State> {
         let rules = self.rules;
-        let dfa = &rules.groups[g as usize].key.as_ref()?.dfa;
+        let dfa: &Dfa = &rules.groups[g as usize].key.as_ref()?.dfa;
         let mut last = 0;
         for (i, b) in self.w.slice(at, self.w.end()).iter().enumerate() {
             q = dfa.next(q, *b);

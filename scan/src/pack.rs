@@ -46,6 +46,8 @@ pub struct Pack {
     pub name: String,
     /// Its rules, in file order.
     pub rules: Vec<RuleSpec>,
+    /// Its automata are known to build: it is one of the built-in packs, which a test builds.
+    pub(crate) builds: bool,
 }
 
 /// One rule as written.
@@ -130,9 +132,11 @@ impl Pack {
             ));
         }
         let raw: RawPack = toml::from_str(text).map_err(|e| LoadError::from_toml(origin, text, &e))?;
+        let lines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
         let mut rules = Vec::with_capacity(raw.rule.len());
         for rule in raw.rule {
-            rules.push(rule.into_spec(&raw.fragments, text, origin)?);
+            let line = 1 + lines.partition_point(|at| *at < rule.id.span().start);
+            rules.push(rule.into_spec(&raw.fragments, &format!("{origin}:{line}"))?);
         }
         let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
         for r in &rules {
@@ -144,7 +148,12 @@ impl Pack {
                 ));
             }
         }
-        Ok(Pack { name: raw.pack.name, rules })
+        Ok(Pack { name: raw.pack.name, rules, builds: false })
+    }
+
+    /// A pack of rules at hand: a selection from others.
+    pub fn of(name: &str, rules: Vec<RuleSpec>) -> Pack {
+        Pack { name: name.to_owned(), rules, builds: false }
     }
 
     /// The packs that are built in, by name: `pii`, `secret`, `elision`, `truncation`, `injection`.
@@ -163,7 +172,7 @@ impl Pack {
         Self::builtin_sources()
             .into_iter()
             .find(|(n, _)| *n == name)
-            .map(|(n, text)| Pack::parse(text, &format!("packs/{n}.toml")))
+            .map(|(n, text)| Ok(Pack { builds: true, ..Pack::parse(text, &format!("packs/{n}.toml"))? }))
     }
 }
 
@@ -235,20 +244,18 @@ struct RawNearby {
 }
 
 impl RawRule {
-    fn into_spec(self, lets: &BTreeMap<String, String>, text: &str, origin: &str) -> Result<RuleSpec, LoadError> {
-        let line = line_of(text, self.id.span().start);
-        let place = format!("{origin}:{line}");
-        let fail = |what: String, mend: &str| LoadError::at(&place, what, mend);
+    fn into_spec(self, lets: &BTreeMap<String, String>, place: &str) -> Result<RuleSpec, LoadError> {
+        let fail = |what: String, mend: &str| LoadError::at(place, what, mend);
         let id = self.id.into_inner();
         if id.is_empty() || !id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
             return Err(fail(format!("rule id `{id}` is not kebab case"), "use small letters, digits and dashes"));
         }
         let what = match (self.pattern, self.region, self.tracker) {
-            (Some(p), None, None) => What::Pattern(expand(p.get_ref(), lets, &place)?),
+            (Some(p), None, None) => What::Pattern(expand(p.get_ref(), lets, place)?),
             (None, Some(r), None) => What::Region {
-                begin: expand(&r.begin, lets, &place)?,
-                inside: expand(&r.inside, lets, &place)?,
-                end: expand(&r.end, lets, &place)?,
+                begin: expand(&r.begin, lets, place)?,
+                inside: expand(&r.inside, lets, place)?,
+                end: expand(&r.end, lets, place)?,
             },
             (None, None, Some(name)) => What::Tracker { name, options: self.options },
             _ => {
@@ -279,15 +286,15 @@ impl RawRule {
             title: self.title,
             what,
             checks,
-            nearby: self.nearby.map(|n| n.into_nearby(&id, &place)).transpose()?,
-            unless: self.unless.map(|n| n.into_nearby(&id, &place)).transpose()?,
+            nearby: self.nearby.map(|n| n.into_nearby(&id, place)).transpose()?,
+            unless: self.unless.map(|n| n.into_nearby(&id, place)).transpose()?,
             severity: self.severity,
             action: self.action,
             priority: self.priority.unwrap_or(self.severity as u32 * 10),
             token,
             matches: self.matches,
             no_matches: self.no_matches,
-            origin: place,
+            origin: place.to_owned(),
         })
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use regex_syntax::hir::{Hir, Repetition};
 
 use crate::checks::Check;
-use crate::dfa::Dfa;
+use crate::dfa::{Dfa, LazyDfa};
 use crate::error::LoadError;
 use crate::finding::{Action, Family, RuleId, Severity};
 use crate::literals::{Candidates, Portable};
@@ -68,10 +68,10 @@ pub(crate) struct Member {
     pub(crate) rule: RuleId,
     /// The pattern or mark of the group's automaton that tells where BODY ends.
     pub(crate) ends: u16,
-    pub(crate) post: Option<Arc<Dfa>>,
+    pub(crate) post: Option<Arc<LazyDfa>>,
     pub(crate) checks: Vec<Check>,
-    pub(crate) nearby: Option<Words>,
-    pub(crate) unless: Option<Words>,
+    pub(crate) nearby: Option<Arc<Words>>,
+    pub(crate) unless: Option<Arc<Words>>,
     /// For regions: what follows BEGIN.
     pub(crate) region: Option<Dfa>,
 }
@@ -101,7 +101,7 @@ impl Words {
 /// Rules that share a forward automaton.
 #[derive(Debug)]
 pub(crate) struct Group {
-    pub(crate) forward: Arc<Dfa>,
+    pub(crate) forward: Arc<LazyDfa>,
     /// What stands before the span of a keyed rule.
     pub(crate) key: Option<KeyRun>,
     /// Guard and head of an inner literal, reversed.
@@ -117,7 +117,7 @@ pub(crate) struct Group {
 /// PRE of a keyed rule: an automaton, and where it starts.
 #[derive(Debug)]
 pub(crate) struct KeyRun {
-    pub(crate) dfa: Arc<Dfa>,
+    pub(crate) dfa: Arc<LazyDfa>,
     /// `None`: at the guard, one byte before the literal. Else at the literal's last byte, if the byte before the
     /// literal is one of these.
     pub(crate) guard: Option<ByteSet>,
@@ -163,11 +163,12 @@ pub(crate) struct TrackerUse {
 impl RuleSet {
     /// Compiles packs for a profile. Rules whose action is `allow` are left out.
     pub fn compile(packs: &[Pack], profile: &Profile) -> Result<Arc<RuleSet>, LoadError> {
-        let specs: Vec<&RuleSpec> = packs.iter().flat_map(|p| &p.rules).collect();
+        let specs: Vec<(bool, &RuleSpec)> = packs.iter().flat_map(|p| p.rules.iter().map(|r| (p.builds, r))).collect();
         check_profile(&specs, profile)?;
         let mut c = Compiler::default();
         let mut hash = blake3::Hasher::new();
-        for spec in specs {
+        for (builds, spec) in specs {
+            c.lazy = builds;
             let action = profile.action_of(spec);
             if action == Action::Allow {
                 continue;
@@ -203,7 +204,7 @@ impl RuleSet {
     pub fn builtin(profile: &str) -> Option<Result<Arc<RuleSet>, LoadError>> {
         let profile = Profile::builtin(profile)?;
         let packs: Result<Vec<Pack>, LoadError> =
-            Pack::builtin_sources().iter().map(|(n, t)| Pack::parse(t, &format!("packs/{n}.toml"))).collect();
+            Pack::builtin_sources().iter().filter_map(|(n, _)| Pack::builtin(n)).collect();
         Some(packs.and_then(|packs| RuleSet::compile(&packs, &profile)))
     }
 
@@ -227,10 +228,21 @@ impl RuleSet {
         self.fingerprint
     }
 
-    /// Memory of the automata, in bytes; shared by all streams.
+    /// Builds what waits for its first candidate. Without it the first text that looks like a match of a rule pays for
+    /// its automaton, a millisecond or so: fine for a command, not for a service that has promised a latency.
+    pub fn warm(&self) {
+        for g in &self.groups {
+            let _ = (g.forward.states(), g.key.as_ref().map(|k| k.dfa.states()));
+        }
+        self.members.iter().filter_map(|m| m.post.as_ref()).for_each(|p| {
+            p.states();
+        });
+    }
+
+    /// Memory of the automata, in bytes; shared by all streams. Builds those that wait.
     pub fn automata_bytes(&self) -> usize {
         let mut seen = std::collections::BTreeSet::new();
-        let mut shared = |d: &Arc<Dfa>| if seen.insert(Arc::as_ptr(d)) { d.bytes() } else { 0 };
+        let mut shared = |d: &Arc<LazyDfa>| if seen.insert(Arc::as_ptr(d)) { d.bytes() } else { 0 };
         let mut total = 0;
         for g in &self.groups {
             total += shared(&g.forward) + g.key.as_ref().map_or(0, |k| shared(&k.dfa));
@@ -244,9 +256,9 @@ impl RuleSet {
 }
 
 /// A profile that names a rule which does not exist hides a mistake: the rule it meant keeps its old action.
-fn check_profile(specs: &[&RuleSpec], profile: &Profile) -> Result<(), LoadError> {
+fn check_profile(specs: &[(bool, &RuleSpec)], profile: &Profile) -> Result<(), LoadError> {
     let mut seen = std::collections::BTreeMap::new();
-    for s in specs {
+    for (_, s) in specs {
         if let Some(first) = seen.insert(&s.name, &s.origin) {
             let what = format!("rule `{}` is defined twice (first at {first})", s.name);
             return Err(LoadError::at(&s.origin, what, "rename one of them or leave out one pack"));
@@ -297,11 +309,14 @@ struct Compiler {
     literals: Vec<Literal>,
     /// Class rules that wait for their bucket.
     class: Vec<ClassRule>,
-    /// Automata by what they were built from: hundreds of rules share a value's shape, a gap or a guard.
-    built: HashMap<String, Arc<Dfa>>,
     literal_index: HashMap<Vec<u8>, usize>,
+    words: HashMap<String, Arc<Words>>,
+    /// The pack at hand is known to build.
+    lazy: bool,
     /// What acting rules hold before their literal is seen.
     prefixes: Vec<(u32, Hir)>,
+    /// The same for rules with a head in front of their literal.
+    heads: Vec<(u32, Hir)>,
     tracked: Vec<(String, Vec<(RuleId, toml::Table, String)>)>,
     history: usize,
 }
@@ -357,16 +372,16 @@ impl Compiler {
         if region.is_some() && !matches!(plan.anchor, Anchor::Literal(_)) {
             return Err("a region must begin with literal text".into());
         }
-        let words = |n: &Option<Nearby>| n.as_ref().map(Words::new).transpose();
         let member = self.members.len();
+        let (nearby, unless) = (self.words(spec.nearby.as_ref())?, self.words(spec.unless.as_ref())?);
         let post = plan.post.map(|p| self.shared(&p, None)).transpose()?;
         self.members.push(Member {
             rule,
             ends: u16::from(plan.body.is_some()),
             post,
             checks: spec.checks.clone(),
-            nearby: words(&spec.nearby)?,
-            unless: words(&spec.unless)?,
+            nearby,
+            unless,
             region,
         });
         for n in [&spec.nearby, &spec.unless].into_iter().flatten() {
@@ -399,7 +414,7 @@ impl Compiler {
         };
         if let Some(p) = prefixes.filter(|_| acting) {
             self.history = self.history.max(p.properties().maximum_len().unwrap_or(0));
-            self.prefixes.push((member as u32, p));
+            if head.is_some() { &mut self.heads } else { &mut self.prefixes }.push((member as u32, p));
         }
         let group = Group {
             forward: self.shared(&plan.forward, Some(plan.body.as_ref().unwrap_or(&plan.forward)))?,
@@ -417,7 +432,7 @@ impl Compiler {
             acting,
         };
         let engine = format!(
-            "{} of {} literal(s), automaton of {} states, spans of at most {span} bytes",
+            "{} of {} literal(s), spans of at most {span} bytes",
             if group.key.is_some() {
                 "keyed by one"
             } else if group.head.is_some() {
@@ -426,7 +441,6 @@ impl Compiler {
                 "begins with one"
             },
             literals.len(),
-            group.forward.states(),
         );
         let g = self.groups.len() as u32;
         self.groups.push(group);
@@ -447,18 +461,23 @@ impl Compiler {
 
     /// An automaton, built once for all that need the same. With `body` it knows where BODY ends (mark 1, or pattern 0
     /// if BODY is all there is).
-    fn shared(&mut self, pattern: &Hir, body: Option<&Hir>) -> Result<Arc<Dfa>, String> {
-        let key = format!("{pattern:?}|{body:?}");
-        if let Some(d) = self.built.get(&key) {
-            return Ok(Arc::clone(d));
+    fn shared(&self, pattern: &Hir, body: Option<&Hir>) -> Result<Arc<LazyDfa>, String> {
+        let d = LazyDfa::shared(pattern, body);
+        if !self.lazy {
+            d.build()?;
         }
-        let d = Arc::new(match body {
-            None => Dfa::new(pattern.clone())?,
-            Some(b) if b == pattern => Dfa::several(std::slice::from_ref(pattern), &[])?,
-            Some(b) => Dfa::several(std::slice::from_ref(pattern), std::slice::from_ref(b))?,
-        });
-        self.built.insert(key, Arc::clone(&d));
         Ok(d)
+    }
+
+    fn words(&mut self, n: Option<&Nearby>) -> Result<Option<Arc<Words>>, String> {
+        let Some(n) = n else { return Ok(None) };
+        let key = format!("{n:?}");
+        if let Some(w) = self.words.get(&key) {
+            return Ok(Some(Arc::clone(w)));
+        }
+        let w = Arc::new(Words::new(n)?);
+        self.words.insert(key, Arc::clone(&w));
+        Ok(Some(w))
     }
 
     /// Puts class rules together, acting and reporting ones apart; a bucket whose automaton explodes is halved.
@@ -498,7 +517,7 @@ impl Compiler {
                         mark += usize::from(c.body.is_some());
                     }
                     groups.push(Group {
-                        forward: Arc::new(forward),
+                        forward: Arc::new(LazyDfa::from(forward)),
                         key: None,
                         head: None,
                         members: bucket.iter().map(|c| c.member).collect(),
@@ -530,11 +549,12 @@ impl Compiler {
         Ok(out)
     }
 
-    /// One automaton over all prefixes if it fits, else several.
+    /// One automaton over all prefixes of literals, a tree; one for each head, whose counters would multiply.
     fn probes(&mut self) -> Result<Vec<Probe>, String> {
         self.history += 1;
         let mut out = Vec::new();
         let mut todo = vec![std::mem::take(&mut self.prefixes)];
+        todo.extend(self.heads.drain(..).map(|h| vec![h]));
         while let Some(mut bucket) = todo.pop() {
             if bucket.is_empty() {
                 continue;

@@ -71,20 +71,17 @@ fn letters(hash: &[u8], n: usize, out: &mut Vec<u8>) {
 /// Writes `value` with its letters and digits starred but for the last four; the rest keeps its place. Of a value of
 /// eight or fewer nothing is kept: the last four would be half of it.
 pub(crate) fn mask(value: &[u8], out: &mut Vec<u8>) {
-    let total = value.iter().filter(|b| hides(**b)).count();
+    // Characters are counted by their first byte: the bytes of one share its fate.
+    let first = |b: u8| hides(b) && b & 0xc0 != 0x80;
+    let total = value.iter().filter(|b| first(**b)).count();
     let keep = if total > 8 { 4 } else { 0 };
     let mut seen = 0;
     for b in value {
-        if hides(*b) {
-            seen += 1;
-            // One star a character: continuation bytes of UTF-8 vanish with their lead.
-            if seen + keep > total {
-                out.push(*b);
-            } else if *b & 0xc0 != 0x80 {
-                out.push(b'*');
-            }
-        } else {
+        seen += usize::from(first(*b));
+        if !hides(*b) || seen + keep > total {
             out.push(*b);
+        } else if first(*b) {
+            out.push(b'*');
         }
     }
 }

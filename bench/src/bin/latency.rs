@@ -71,6 +71,7 @@ fn main() {
         Some(Err(e)) => return eprintln!("latency: {e}"),
         None => return,
     };
+    rules.warm();
     let mut rows = Vec::new();
     throughput(&rules, quick, &mut rows);
     one_push(&rules, quick, &mut rows);

@@ -88,7 +88,7 @@ impl Bench {
             _ => r.name == rule.name,
         };
         let rules = pack.rules.iter().filter(together).cloned().map(|r| RuleSpec { action: None, ..r }).collect();
-        let only = Pack { name: pack.name.clone(), rules };
+        let only = Pack::of(&pack.name, rules);
         // `replace` is the action that uses all of the engine: hold, arbitration and splice.
         let profile = Profile {
             name: "examples".to_owned(),

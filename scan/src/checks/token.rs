@@ -11,7 +11,7 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 const CRC_CHARS: usize = 6;
 
 /// The last six characters are the CRC-32 of what stands between them and the first `_`, in base 62.
-/// GitHub's token format of 2021 ("Behind GitHub's new authentication token formats"); npm's automation tokens use it too.
+/// GitHub's token format of 2021 ("Behind GitHub's new authentication token formats").
 pub(super) fn crc32_base62(span: &[u8]) -> bool {
     let Some(cut) = span.iter().position(|b| *b == b'_') else { return false };
     let rest = &span[cut + 1..];
