@@ -186,9 +186,28 @@ impl Core {
         self.streams.get(&id)
     }
 
+    /// Gives a stream up and lets whoever still has it know.
+    pub(crate) fn give_up(&mut self, id: StreamId) {
+        let Some(s) = self.streams.get_mut(&id) else {
+            return;
+        };
+        let was_live = s.live();
+        s.give_up();
+        self.touched.push(id);
+        if was_live {
+            self.reset(id);
+        }
+    }
+
     /// Forgets a stream; one that the daemon still has is reset.
     pub(crate) fn close(&mut self, id: StreamId) {
-        if self.streams.remove(&id).is_some_and(|s| s.live()) && self.failure.is_none() {
+        if self.streams.remove(&id).is_some_and(|s| s.live()) {
+            self.reset(id);
+        }
+    }
+
+    fn reset(&mut self, id: StreamId) {
+        if self.failure.is_none() {
             let _ = self.put(&Frame::Reset { stream: id, code: forebay_wire::Code::Cancelled });
         }
     }

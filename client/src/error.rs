@@ -55,6 +55,9 @@ pub enum Error {
     /// Something was asked of a stream that is over.
     #[error("the stream is over; open another one")]
     Finished,
+    /// The other half of the stream was dropped before the end.
+    #[error("the stream was given up before its end; finish it before dropping a half of it")]
+    GivenUp,
     /// A name or session id above its bound.
     #[error("{0}")]
     Invalid(String),
@@ -79,6 +82,7 @@ impl Error {
             self,
             Error::Blocked { .. }
                 | Error::Finished
+                | Error::GivenUp
                 | Error::Invalid(_)
                 | Error::Caller(_)
                 | Error::Stream { code: Code::UnknownProfile, .. }
@@ -95,6 +99,7 @@ impl From<Error> for io::Error {
             Error::Timeout(_) => io::ErrorKind::TimedOut,
             Error::Blocked { .. } => io::ErrorKind::PermissionDenied,
             Error::Protocol(_) => io::ErrorKind::InvalidData,
+            Error::GivenUp => io::ErrorKind::BrokenPipe,
             Error::Finished | Error::Invalid(_) => io::ErrorKind::InvalidInput,
             Error::Daemon { .. } | Error::Stream { .. } => io::ErrorKind::Other,
         };

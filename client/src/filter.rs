@@ -13,9 +13,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::connection::Handle;
 use crate::error::Error;
-use crate::stream_state::{Event, Summary};
+use crate::stream_state::{Event, StreamState, Summary};
 
-/// A stream. Its two halves may live in different tasks; when both are dropped before the end, it is given up.
+/// A stream. Its two halves may live in different tasks; dropping one before the end gives the stream up.
 #[derive(Debug)]
 pub struct Filter {
     sender: Sender,
@@ -55,6 +55,30 @@ impl Drop for Open {
     fn drop(&mut self) {
         self.handle.shared.lock().close(self.id);
         self.handle.shared.notify();
+    }
+}
+
+impl Open {
+    /// One half is dropped. Before the end that gives the stream up: the other half must not wait for ever.
+    fn half_dropped(&self, over: impl FnOnce(&StreamState) -> bool) {
+        let mut state = self.handle.shared.lock();
+        if !state.core.stream(self.id).is_none_or(over) {
+            state.core.give_up(self.id);
+            state.wake();
+            self.handle.shared.notify();
+        }
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        self.stream.half_dropped(|s| s.finished);
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.stream.half_dropped(|s| !s.live());
     }
 }
 

@@ -237,6 +237,13 @@ impl StreamState {
         self.end = End::Bypass(Unscanned { from: self.retained_from, why: error.to_string() });
     }
 
+    /// One half is gone before the end: the other must not wait for it.
+    pub(crate) fn give_up(&mut self) {
+        if self.live() || (self.bypassed() && !self.finished) {
+            self.end = End::Failed(Error::GivenUp);
+        }
+    }
+
     /// The next event with at most `max` bytes of content; `Ok(None)` if there is none yet.
     pub(crate) fn next(&mut self, max: usize) -> Result<Option<Event>, Error> {
         if let Some(item) = self.queue.pop_front() {

@@ -63,7 +63,8 @@ impl Default for Config {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Open connections in all. A connection costs about 100 KiB of buffers at worst: 1,024 of them are 100 MB.
+    /// Open connections in all. A connection costs about 200 KiB of buffers at worst (read 32, write 128, scratch 20,
+    /// besides its window): 1,024 of them are 200 MB.
     pub connections: u64,
     /// Open connections of one user: an agent with its tools uses a few dozen; a connect flood stops here.
     pub connections_per_uid: u64,

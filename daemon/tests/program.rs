@@ -20,6 +20,18 @@ impl Folder {
         Ok(Folder(path))
     }
 
+    /// A config whose one profile, `own`, has a single rule: the built-in ones take long to compile unoptimised.
+    fn config(&self, more: &str) -> std::io::Result<PathBuf> {
+        self.file("own.toml", "name = \"own\"\npacks = []\npack_files = [\"pack.toml\"]\n")?;
+        self.file(
+            "pack.toml",
+            "[pack]\nname = \"own\"\n[[rule]]\nid = \"ticket\"\nfamily = \"pii\"\ntitle = \"Ticket\"\n\
+             pattern = '(?P<span>TICKET-[0-9]{4,12})'\nseverity = \"low\"\n\
+             match = [\"see TICKET-12345\"]\nno_match = [\"see TICKET-1\"]\n",
+        )?;
+        self.file("own-config.toml", &format!("profiles = [\"own.toml\"]\n{more}"))
+    }
+
     fn file(&self, name: &str, text: &str) -> std::io::Result<PathBuf> {
         let path = self.0.join(name);
         fs::write(&path, text)?;
@@ -60,10 +72,9 @@ fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
 #[test]
 fn check_says_fine_or_where_and_what() -> std::io::Result<()> {
     let folder = Folder::new("check")?;
-    let good = folder.file("good.toml", "socket = \"/tmp/x.sock\"\nprofiles = [\"prompt\", \"own.toml\"]\n")?;
-    folder.file("own.toml", "name = \"own\"\npacks = []\n")?;
+    let good = folder.config("socket = \"/tmp/x.sock\"\n")?;
     let (output, text) = check(&good)?;
-    assert!(output.status.success() && text.contains("profile own:"), "{text}");
+    assert!(output.status.success() && text.contains("profile own: 1 rules"), "{text}");
 
     let bad = folder.file("bad.toml", "socket = \"/tmp/x.sock\"\n[limits]\nstreems = 3\n")?;
     let (output, text) = check(&bad)?;
@@ -93,7 +104,11 @@ fn help_has_an_example_and_its_config_is_right() -> std::io::Result<()> {
         .take_while(|l| !l.trim().is_empty())
         .collect();
     let folder = Folder::new("help")?;
-    let file = folder.file("help.toml", &config.join("\n"))?;
+    // Its profiles are the built-in ones, compiled by other tests; here it is the keys that count.
+    let text = config.join("\n");
+    assert!(text.contains("profiles = [\"tool-output\""), "{text}");
+    let keys: Vec<&str> = text.lines().filter(|l| !l.trim_start().starts_with("profiles")).collect();
+    let file = folder.config(&keys.join("\n"))?;
     let (output, text) = check(&file)?;
     assert!(output.status.success(), "{text}");
     Ok(())
@@ -101,7 +116,9 @@ fn help_has_an_example_and_its_config_is_right() -> std::io::Result<()> {
 
 #[test]
 fn no_socket_is_an_error_with_its_mend() -> std::io::Result<()> {
-    let output = Command::new(PROGRAM).env_remove("LISTEN_FDS").output()?;
+    let folder = Folder::new("none")?;
+    let config = folder.config("")?;
+    let output = Command::new(PROGRAM).arg("--config").arg(&config).env_remove("LISTEN_FDS").output()?;
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("give --socket PATH"));
     Ok(())
@@ -113,10 +130,7 @@ fn ready_is_told_sigterm_drains_and_the_socket_file_goes() -> std::io::Result<()
     let told = UnixDatagram::bind(folder.0.join("notify"))?;
     told.set_read_timeout(Some(Duration::from_secs(20)))?;
     let socket = folder.0.join("s.sock");
-    let config = folder.file(
-        "c.toml",
-        "profiles = [\"prompt\"]\n[timeouts]\ngrace = \"10s\"\n[log]\nformat = \"json\"\nlevel = \"debug\"\n",
-    )?;
+    let config = folder.config("[timeouts]\ngrace = \"10s\"\n[log]\nformat = \"json\"\nlevel = \"trace\"\n")?;
     let child = Command::new(PROGRAM)
         .arg("--config")
         .arg(&config)
@@ -133,13 +147,31 @@ fn ready_is_told_sigterm_drains_and_the_socket_file_goes() -> std::io::Result<()
     assert_eq!(mode & 0o777, 0o600);
 
     // A second daemon does not take the socket away.
-    let second = Command::new(PROGRAM).arg("--socket").arg(&socket).output()?;
+    let second = Command::new(PROGRAM).arg("--config").arg(&config).arg("--socket").arg(&socket).output()?;
     assert_eq!(second.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&second.stderr).contains("another daemon listens there"));
 
     let mut broken = UnixStream::connect(&socket)?;
     broken.write_all(b"GET / HTTP/1.1\r\n\r\n")?;
     broken.read_to_end(&mut Vec::new())?;
+
+    let mut whole = UnixStream::connect(&socket)?;
+    let stream = forebay_wire::StreamId::FIRST;
+    let open =
+        forebay_wire::Open { stream, window: 9000, profile: "own".to_owned(), session: b"secret-name"[..].into() };
+    let mut bytes = bytes::BytesMut::new();
+    for frame in [
+        forebay_wire::Frame::Hello(forebay_wire::Hello::new("log-test")),
+        forebay_wire::Frame::Open(open),
+        forebay_wire::Frame::Data { stream, bytes: b"xyzzy and more of the text"[..].into() },
+        forebay_wire::Frame::Finish(stream),
+        // Not allowed any more: the connection ends, and that is logged.
+        forebay_wire::Frame::Hello(forebay_wire::Hello::new("log-test")),
+    ] {
+        forebay_wire::encode(&frame, &mut bytes).map_err(std::io::Error::other)?;
+    }
+    whole.write_all(&bytes)?;
+    whole.read_to_end(&mut Vec::new())?;
 
     let pid = daemon.0.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &pid]).status()?.success());
@@ -152,7 +184,9 @@ fn ready_is_told_sigterm_drains_and_the_socket_file_goes() -> std::io::Result<()
         stderr.read_to_string(&mut log)?;
     }
     assert!(log.lines().all(|l| l.starts_with('{') && l.ends_with('}')), "{log}");
-    assert!(log.contains("\"code\":\"handshake-expected\""), "{log}");
+    assert!(log.contains("\"code\":\"handshake-expected\"") && log.contains("\"code\":\"unexpected-frame\""), "{log}");
+    // Everything is logged at this level, and neither text nor session is in it.
+    assert!(log.contains("log-test") && !log.contains("xyzzy") && !log.contains("secret-name"), "{log}");
     Ok(())
 }
 
@@ -160,7 +194,13 @@ fn ready_is_told_sigterm_drains_and_the_socket_file_goes() -> std::io::Result<()
 fn a_socket_file_left_by_a_killed_daemon_is_replaced_and_another_file_is_not() -> std::io::Result<()> {
     let folder = Folder::new("stale")?;
     let socket = folder.0.join("s.sock");
-    let start = || Command::new(PROGRAM).arg("--socket").arg(&socket).stderr(Stdio::null()).spawn().map(Daemon);
+    let config = folder.config("")?;
+    let command = |socket: &PathBuf| {
+        let mut command = Command::new(PROGRAM);
+        command.arg("--config").arg(&config).arg("--socket").arg(socket);
+        command
+    };
+    let start = || command(&socket).stderr(Stdio::null()).spawn().map(Daemon);
     let mut first = start()?;
     wait_for("listening", || UnixStream::connect(&socket).is_ok());
     first.0.kill()?;
@@ -170,7 +210,7 @@ fn a_socket_file_left_by_a_killed_daemon_is_replaced_and_another_file_is_not() -
     wait_for("listening again", || UnixStream::connect(&socket).is_ok());
 
     let file = folder.file("precious", "text")?;
-    let output = Command::new(PROGRAM).arg("--socket").arg(&file).output()?;
+    let output = command(&file).output()?;
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("it is not a socket"));
     assert_eq!(fs::read_to_string(&file)?, "text");
@@ -184,8 +224,9 @@ fn a_socket_passed_by_systemd_is_used() -> std::io::Result<()> {
     let listener = UnixListener::bind(&socket)?;
     // What systemd does: the socket as descriptor 3, and the environment names it and the process.
     let child = Command::new("bash")
-        .args(["-c", "exec 3<&0 0</dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\""])
+        .args(["-c", "exec 3<&0 0</dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" --config \"$1\""])
         .arg(PROGRAM)
+        .arg(folder.config("")?)
         .stdin(Stdio::from(std::os::fd::OwnedFd::from(listener)))
         .stderr(Stdio::null())
         .spawn()?;

@@ -357,6 +357,31 @@ async fn a_daemon_that_says_nothing_is_a_timeout_async() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
+async fn a_dropped_half_is_told_to_the_other() -> anyhow::Result<()> {
+    let daemon = TestDaemon::start()?;
+    for policy in [FailPolicy::Closed, FailPolicy::Open] {
+        let connection = Connection::connect(daemon.path(), ConnectOptions::with_policy(policy)).await?;
+        let (mut sender, mut receiver) = connection.open("house")?.split();
+        sender.write_all(b"half of it").await?;
+        drop(sender);
+        let failed = loop {
+            match receiver.next_event().await {
+                Ok(Some(Event::End(summary))) => anyhow::bail!("half a stream ended as a whole one: {summary:?}"),
+                Ok(_) => {}
+                Err(e) => break e,
+            }
+        };
+        assert!(matches!(failed, Error::GivenUp));
+
+        let (mut sender, receiver) = connection.open("house")?.split();
+        drop(receiver);
+        let failed = sender.write_all(b"for nobody").await.map_err(|e| e.kind());
+        assert_eq!(failed, Err(std::io::ErrorKind::BrokenPipe));
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn many_streams_on_one_connection_and_a_dropped_one_harms_none() -> anyhow::Result<()> {
     let daemon = TestDaemon::start()?;
     let connection = Connection::connect(daemon.path(), ConnectOptions::default()).await?;

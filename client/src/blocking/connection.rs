@@ -25,6 +25,8 @@ pub struct Connection {
     /// `None` under [`FailPolicy::Open`] when there was nobody to connect to.
     socket: Option<UnixStream>,
     input: BytesMut,
+    /// Where reads go first: a buffer that is zeroed once, not at each read.
+    chunk: Box<[u8]>,
     options: ConnectOptions,
     heard: Instant,
 }
@@ -43,7 +45,14 @@ impl Connection {
                 None
             }
         };
-        let mut connection = Connection { core, socket, input: BytesMut::new(), options, heard: Instant::now() };
+        let mut connection = Connection {
+            core,
+            socket,
+            input: BytesMut::new(),
+            chunk: vec![0; READ_ROOM].into(),
+            options,
+            heard: Instant::now(),
+        };
         connection.wait_until(|core| core.welcome().is_some());
         match connection.core.failure() {
             Some(e) if connection.options.policy == FailPolicy::Closed => Err(e.clone()),
@@ -121,7 +130,7 @@ impl Connection {
                 Err(e) => return Err(Error::io(e.into())),
             }
         }
-        if read(socket, &mut self.input)? {
+        if read(socket, &mut self.chunk, &mut self.input)? {
             self.heard = Instant::now();
             self.core.receive(&mut self.input);
         }
@@ -151,20 +160,17 @@ fn write(socket: &mut UnixStream, out: &mut BytesMut) -> Result<bool, Error> {
 }
 
 /// Reads once. True if something came.
-fn read(socket: &mut UnixStream, input: &mut BytesMut) -> Result<bool, Error> {
-    let filled = input.len();
-    input.resize(filled + READ_ROOM, 0);
-    let result = loop {
-        match socket.read(&mut input[filled..]) {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            result => break result,
-        }
-    };
-    input.truncate(filled + *result.as_ref().unwrap_or(&0));
-    match result {
-        Ok(0) => Err(Error::Closed),
-        Ok(_) => Ok(true),
-        Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(false),
-        Err(e) => Err(Error::io(e)),
+fn read(socket: &mut UnixStream, chunk: &mut [u8], input: &mut BytesMut) -> Result<bool, Error> {
+    loop {
+        return match socket.read(chunk) {
+            Ok(0) => Err(Error::Closed),
+            Ok(n) => {
+                input.extend_from_slice(&chunk[..n]);
+                Ok(true)
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(e) => Err(Error::io(e)),
+        };
     }
 }
