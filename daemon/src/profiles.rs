@@ -27,8 +27,8 @@ impl ServedProfiles {
     /// any other is the name of a built-in profile. The error is one line that names place and mend.
     pub fn load(entries: &[String], base: &Path) -> Result<Self, String> {
         let mut all: Vec<Arc<ServedProfile>> = Vec::new();
-        for (entry, rules) in entries.iter().zip(load_all(entries, base)) {
-            let rules = rules?;
+        for entry in entries {
+            let rules = load_one(entry, base)?;
             let name = rules.profile().to_owned();
             if name.is_empty() || name.len() > forebay_wire::MAX_NAME || name.chars().any(char::is_control) {
                 return Err(format!(
@@ -71,22 +71,6 @@ impl ServedProfiles {
     pub fn fingerprint(&self) -> [u8; 32] {
         self.fingerprint
     }
-}
-
-/// Loads profiles side by side, as many at once as there are processors: compiling is what starting up waits for.
-fn load_all(entries: &[String], base: &Path) -> Vec<Result<Arc<RuleSet>, String>> {
-    let at_once = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let mut loaded = Vec::with_capacity(entries.len());
-    for some in entries.chunks(at_once) {
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = some.iter().map(|entry| scope.spawn(|| load_one(entry, base))).collect();
-            for (thread, entry) in threads.into_iter().zip(some) {
-                let gone = |_| Err(format!("profile `{entry}` made the rule compiler panic; please report it"));
-                loaded.push(thread.join().unwrap_or_else(gone));
-            }
-        });
-    }
-    loaded
 }
 
 fn load_one(entry: &str, base: &Path) -> Result<Arc<RuleSet>, String> {
