@@ -216,7 +216,7 @@ pub(super) fn sql(l: &Line<'_>, seen: bool) -> u32 {
         "LANGUAGE ",
     ];
     strongest(&[
-        (6, l.begins_caseless(&statements)),
+        (6, l.begins_caseless(&statements) || l.begins(&["CREATE ", "ALTER ", "DROP ", "REVOKE "])),
         (4, l.begins_caseless(&clauses)),
         (4, l.has_any(&[" NOT NULL", " VARCHAR(", " PRIMARY KEY", " REFERENCES "])),
         (2, l.begins(&["--"]) && !l.begins(&["---"])),
