@@ -125,5 +125,5 @@ pub(crate) fn output(mut command: Command, input: &[u8]) -> Output {
 }
 
 pub(crate) fn json_lines(text: &str) -> Vec<serde_json::Value> {
-    text.lines().map(|l| serde_json::from_str(l).unwrap_or_else(|e| panic!("{e}: {l}"))).collect()
+    text.lines().map(|l| serde_json::from_str(l).expect("each line is JSON")).collect()
 }
