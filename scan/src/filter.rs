@@ -652,7 +652,8 @@ impl Pass<'_> {
                 h = h.min(tracker.live_from().map_or(end, |at| at + 1));
             }
         }
-        for probe in &self.rules.probes {
+        let last = self.w.bytes.last().copied().unwrap_or(b'\n');
+        for probe in self.rules.probes.iter().filter(|p| p.last.has(last)) {
             // What the probe accepts is a proper prefix of a span with its guard in front.
             probe.dfa.patterns(self.w.bytes.iter().rev().copied(), false, |n, patterns| {
                 let start = end + 1 - n as u64;

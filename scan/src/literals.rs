@@ -4,10 +4,10 @@
 //! may read back into the history that the window begins with, and tells each literal when its last byte is fresh, so
 //! a literal cut in half by pushes is found when the rest comes.
 //!
-//! The portable backend looks at the last three and the last four bytes (case folded) at every place: a multiplication
-//! and one bit each of a 16 KiB table that stays in the first-level cache, however many literals there are. Where the
-//! bit is set, the literals that end in these bytes are compared backwards. (An automaton over the built-in literals
-//! is a table of megabytes.)
+//! The portable backend looks at the last three bytes (case folded) at every place: a multiplication and one bit of a
+//! 16 KiB table that stays in the first-level cache, however many literals there are. Where the bit is set, a second
+//! table looks at the last four, and what passes that is compared backwards. Single bytes are `memchr`'s. (An automaton
+//! over the built-in literals is a table of megabytes.)
 //!
 //! Literals come from the rules' own patterns; ASCII case is folded, the rule's automaton looks at the case.
 
@@ -31,15 +31,19 @@ pub(crate) trait Candidates: Send + Sync + std::fmt::Debug {
     fn scan(&self, window: &[u8], fresh: usize, hits: &mut Vec<Hit>);
 }
 
-/// Log2 of the number of bits in the filter.
-const FILTER_BITS: u32 = 17;
+/// Log2 of the number of bits in the first filter: 16 KiB.
+const FIRST_BITS: u32 = 17;
+/// Log2 of the number of bits in the second filter: 64 KiB.
+const SECOND_BITS: u32 = 19;
 
-/// Filter and table of endings of three and four bytes.
+/// Filters and table of endings.
 pub(crate) struct Portable {
-    /// A bit for each hash of an ending.
-    filter: Box<[u64; 1 << (FILTER_BITS - 6)]>,
-    /// Whether a literal of one or two bytes ends in this byte.
-    short: [bool; 256],
+    /// A bit for each three bytes that may end a literal.
+    first: Box<[u64; 1 << (FIRST_BITS - 6)]>,
+    /// A bit for each four bytes that end a literal of four or more.
+    second: Box<[u64; 1 << (SECOND_BITS - 6)]>,
+    /// A bit for each length of a literal shorter than four that ends in this byte.
+    short: [u8; 256],
     /// Open addressing by hash: an ending (see [`ending_of`]), and where its literals stand in `order`. `u32::MAX` is
     /// free.
     table: Vec<(u32, u32, u32)>,
@@ -57,8 +61,9 @@ impl Portable {
     /// Prepares literals, which are in small letters.
     pub(crate) fn new(literals: Vec<Vec<u8>>) -> Portable {
         let mut p = Portable {
-            filter: Box::new([0; 1 << (FILTER_BITS - 6)]),
-            short: [false; 256],
+            first: Box::new([0; 1 << (FIRST_BITS - 6)]),
+            second: Box::new([0; 1 << (SECOND_BITS - 6)]),
+            short: [0; 256],
             table: vec![(u32::MAX, 0, 0); (literals.len() * 4 + 1).next_power_of_two()],
             order: Vec::with_capacity(literals.len()),
             literals,
@@ -74,20 +79,34 @@ impl Portable {
             }
             p.table[at] = (ending, p.order.len() as u32, same.len() as u32);
             p.order.extend(same.iter().map(|(_, i)| *i));
-            if p.literals[same[0].1 as usize].len() < 3 {
-                p.short[(ending & 0xff) as usize] = true;
+            let len = p.literals[same[0].1 as usize].len();
+            match len {
+                // A literal of two bytes may follow any byte.
+                2 => (0..=255).for_each(|b| set(&mut *p.first, first_slot(b << 16 | ending & 0xffff))),
+                1 => {}
+                _ => set(&mut *p.first, first_slot(ending & 0xff_ffff)),
+            }
+            if len < 4 {
+                p.short[(ending & 0xff) as usize] |= 1 << len;
             } else {
-                let bit = slot(ending);
-                p.filter[bit >> 6] |= 1 << (bit & 63);
+                set(&mut *p.second, second_slot(ending));
             }
         }
         p
     }
 
-    #[inline]
-    fn may_end(&self, ending: u32) -> bool {
-        let bit = slot(ending);
-        self.filter[bit >> 6] & (1 << (bit & 63)) != 0
+    /// The place passed the first filter: what ends there?
+    #[inline(never)]
+    fn look(&self, last: u32, window: &[u8], end: usize, hits: &mut Vec<Hit>) {
+        if has(&*self.second, second_slot(last)) {
+            self.compare(last, window, end, hits);
+        }
+        let short = self.short[(last & 0xff) as usize];
+        for len in [2, 3] {
+            if short & 1 << len != 0 {
+                self.compare(key(last, len), window, end, hits);
+            }
+        }
     }
 
     /// Literals with this ending that stand right before `end`.
@@ -130,28 +149,37 @@ fn hash(ending: u32) -> u32 {
     h ^ h >> 15
 }
 
-fn slot(ending: u32) -> usize {
-    (ending.wrapping_mul(0x9e37_79b1) >> (32 - FILTER_BITS)) as usize
+fn first_slot(three: u32) -> usize {
+    (three.wrapping_mul(0x9e37_79b1) >> (32 - FIRST_BITS)) as usize
+}
+
+fn second_slot(four: u32) -> usize {
+    ((four ^ four >> 13).wrapping_mul(0x85eb_ca6b) >> (32 - SECOND_BITS)) as usize
+}
+
+fn set(bits: &mut [u64], at: usize) {
+    bits[at >> 6] |= 1 << (at & 63);
+}
+
+fn has(bits: &[u64], at: usize) -> bool {
+    bits[at >> 6] & 1 << (at & 63) != 0
 }
 
 impl Candidates for Portable {
     fn scan(&self, window: &[u8], fresh: usize, hits: &mut Vec<Hit>) {
         let before = &window[..fresh];
         let mut last = before.iter().rev().take(3).rev().fold(0, |e, b| e << 8 | u32::from(b.to_ascii_lowercase()));
+        let first = &*self.first;
         for (i, b) in window[fresh..].iter().enumerate() {
-            let b = b.to_ascii_lowercase();
-            last = last << 8 | u32::from(b);
-            let three = key(last, 3);
-            let end = fresh + i + 1;
-            if self.may_end(last) {
-                self.compare(last, window, end, hits);
+            last = last << 8 | u32::from(b.to_ascii_lowercase());
+            let at = first_slot(last & 0xff_ffff);
+            if first[at >> 6] & 1 << (at & 63) != 0 {
+                self.look(last, window, fresh + i + 1, hits);
             }
-            if self.may_end(three) {
-                self.compare(three, window, end, hits);
-            }
-            if self.short[usize::from(b)] {
-                self.compare(key(last, 2), window, end, hits);
-                self.compare(key(last, 1), window, end, hits);
+        }
+        if self.short[usize::from(b'@')] & 1 << 1 != 0 {
+            for at in memchr::memchr_iter(b'@', &window[fresh..]) {
+                self.compare(key(u32::from(b'@'), 1), window, fresh + at + 1, hits);
             }
         }
     }
@@ -167,16 +195,25 @@ pub(crate) fn prefixes(h: &Hir) -> Option<Vec<Vec<u8>>> {
         .limit_literal_len(MAX_LITERAL)
         .limit_total(500);
     let seq = extractor.extract(&fold(h));
-    let mut out: Vec<Vec<u8>> = seq.literals()?.iter().map(|l| l.as_bytes().to_vec()).collect();
-    // Literals of one length end in the order in which they begin, so a match never waits for a longer one.
-    let least = out.iter().map(Vec::len).min().unwrap_or(0);
-    if least >= 3 {
-        out.iter_mut().for_each(|l| l.truncate(least));
-    }
-    out.sort();
-    // A literal that begins with another one adds nothing.
-    out.dedup_by(|long, short| long.starts_with(short));
+    let mut out: Vec<Vec<u8>> = seq.literals()?.iter().map(|l| l.as_bytes().to_ascii_lowercase()).collect();
+    distinct(&mut out);
     (!out.is_empty() && out.iter().all(|l| !l.is_empty())).then_some(out)
+}
+
+/// Cuts literals to the length of the shortest: literals of one length end in the order in which they begin, so no match
+/// has to wait for a longer one that began earlier. Not where that would leave two bytes.
+pub(crate) fn level(literals: &mut Vec<Vec<u8>>) {
+    let least = literals.iter().map(Vec::len).min().unwrap_or(0);
+    if least >= 3 {
+        literals.iter_mut().for_each(|l| l.truncate(least));
+        distinct(literals);
+    }
+}
+
+/// A literal that begins with another one adds nothing.
+fn distinct(literals: &mut Vec<Vec<u8>>) {
+    literals.sort();
+    literals.dedup_by(|long, short| long.starts_with(short));
 }
 
 /// How often one of `literals` ends at a byte of ordinary text, roughly: source code, logs and prose in equal parts,

@@ -83,8 +83,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Plans a pattern rule.
-    pub(crate) fn of(pattern: &str) -> Result<Plan, String> {
+    /// Plans a pattern rule. One that acts gets literals of one length, so that it never holds a byte for order's sake.
+    pub(crate) fn of(pattern: &str, acts: bool) -> Result<Plan, String> {
         let parts = Parts::of(pattern)?;
         let context = Context::of(&parts.pre)?;
         let max_span = parts.body.properties().maximum_len().unwrap_or(pattern::MAX_SPAN);
@@ -105,7 +105,7 @@ impl Plan {
             }
             Context::Guard(guard) => {
                 plan.forward = concat([guard.clone(), parts.body.clone(), parts.post.clone()]);
-                plan.unkeyed(&parts, &guard)?;
+                plan.unkeyed(&parts, &guard, acts)?;
                 guard
             }
         };
@@ -138,10 +138,13 @@ impl Plan {
         Ok(())
     }
 
-    fn unkeyed(&mut self, parts: &Parts, guard: &Hir) -> Result<(), String> {
+    fn unkeyed(&mut self, parts: &Parts, guard: &Hir, acts: bool) -> Result<(), String> {
         let length = self.span_and_post(parts);
         let narrow = first_bytes(&parts.body).is_some_and(|f| f.count() <= MAX_FIRST);
-        let begins = literals::prefixes(&parts.body).filter(|l| usable(l, 2));
+        let mut begins = literals::prefixes(&parts.body).filter(|l| usable(l, 2));
+        if acts {
+            begins.iter_mut().for_each(literals::level);
+        }
         let holds = inner(&parts.body);
         // The rarest way wins; a class run costs what a two-letter literal costs.
         let costs = [

@@ -127,6 +127,8 @@ pub(crate) struct KeyRun {
 #[derive(Debug)]
 pub(crate) struct Probe {
     pub(crate) dfa: Dfa,
+    /// The bytes an input can end with for the probe to find anything.
+    pub(crate) last: ByteSet,
     /// The member of each pattern.
     pub(crate) members: Vec<u32>,
 }
@@ -368,7 +370,7 @@ impl Compiler {
         pattern: &str,
         region: Option<Dfa>,
     ) -> Result<String, String> {
-        let plan = Plan::of(pattern)?;
+        let plan = Plan::of(pattern, action.acts())?;
         if region.is_some() && !matches!(plan.anchor, Anchor::Literal(_)) {
             return Err("a region must begin with literal text".into());
         }
@@ -561,7 +563,12 @@ impl Compiler {
             }
             let (members, hirs): (Vec<u32>, Vec<Hir>) = bucket.iter().cloned().unzip();
             match Dfa::reversed_several(&hirs) {
-                Ok(dfa) => out.push(Probe { dfa, members }),
+                Ok(dfa) => {
+                    let mut last = ByteSet::default();
+                    // Alive after it: a guard alone is a prefix of nothing that would be held.
+                    (0..=255).filter(|b| dfa.is_alive(dfa.next(dfa.start(), *b))).for_each(|b| last.add(b));
+                    out.push(Probe { dfa, last, members });
+                }
                 Err(e) if bucket.len() == 1 => return Err(e),
                 Err(_) => {
                     let half = bucket.split_off(bucket.len() / 2);
