@@ -107,6 +107,9 @@ pub enum What {
 }
 
 /// Words near a span.
+///
+/// A word that begins with `<` must not stand behind an ASCII letter, one that ends with `>` not before one: `<tin>` is
+/// seen in `tin: 1`, `emp_tin=1` and `employerTin=1`, not in `testing 1`. Without the marks a word is seen anywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nearby {
     /// The words, compared without regard to ASCII case.
@@ -118,6 +121,49 @@ pub struct Nearby {
 impl Nearby {
     /// Bound on `within`: the filter keeps this much released text per stream to look back at.
     pub const MAX_WITHIN: usize = 256;
+
+    /// Whether one of the words stands in the last `within` bytes of `before`, the text in front of a span.
+    /// This is what the words mean; the engine looks for all words at once.
+    pub fn stands_in(&self, before: &[u8]) -> bool {
+        let window = &before[before.len().saturating_sub(self.within)..];
+        self.words.iter().any(|w| {
+            let (word, edges) = Edges::of(w);
+            window
+                .windows(word.len())
+                .enumerate()
+                .any(|(i, x)| x.eq_ignore_ascii_case(word.as_bytes()) && edges.hold(window, i, i + word.len()))
+        })
+    }
+}
+
+/// Where a nearby word must begin or end as a word of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edges {
+    before: bool,
+    behind: bool,
+}
+
+impl Edges {
+    /// A word as it is written in a pack, without its marks.
+    pub(crate) fn of(word: &str) -> (&str, Edges) {
+        let (before, word) = word.strip_prefix('<').map_or((false, word), |w| (true, w));
+        let (behind, word) = word.strip_suffix('>').map_or((false, word), |w| (true, w));
+        (word, Edges { before, behind })
+    }
+
+    /// Whether the word at `start..end` of `text` has the edges asked for.
+    pub(crate) fn hold(self, text: &[u8], start: usize, end: usize) -> bool {
+        let joined = |i: usize| match (i.checked_sub(1).and_then(|i| text.get(i)), text.get(i)) {
+            // A capital behind a small letter begins a word too: `employerTin`.
+            (Some(a), Some(b)) => {
+                a.is_ascii_alphabetic()
+                    && b.is_ascii_alphabetic()
+                    && !(a.is_ascii_lowercase() && b.is_ascii_uppercase())
+            }
+            _ => false,
+        };
+        !(self.before && joined(start) || self.behind && joined(end))
+    }
 }
 
 impl Pack {
@@ -301,7 +347,8 @@ impl RawRule {
 
 impl RawNearby {
     fn into_nearby(self, id: &str, place: &str) -> Result<Nearby, LoadError> {
-        if self.within == 0 || self.within > Nearby::MAX_WITHIN || self.words.iter().any(String::is_empty) {
+        if self.within == 0 || self.within > Nearby::MAX_WITHIN || self.words.iter().any(|w| Edges::of(w).0.is_empty())
+        {
             return Err(LoadError::at(
                 place,
                 format!(

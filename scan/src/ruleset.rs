@@ -15,7 +15,7 @@ use crate::dfa::{Dfa, LazyDfa};
 use crate::error::LoadError;
 use crate::finding::{Action, Family, RuleId, Severity};
 use crate::literals::{Candidates, Portable};
-use crate::pack::{Nearby, Pack, RuleSpec, What};
+use crate::pack::{Edges, Nearby, Pack, RuleSpec, What};
 use crate::pattern;
 use crate::plan::{Anchor, ByteSet, Key, Plan, any_byte, concat};
 use crate::profile::Profile;
@@ -80,21 +80,26 @@ pub(crate) struct Member {
 #[derive(Debug)]
 pub(crate) struct Words {
     finder: aho_corasick::AhoCorasick,
+    edges: Vec<Edges>,
     within: usize,
 }
 
 impl Words {
     fn new(n: &Nearby) -> Result<Words, String> {
+        let (words, edges): (Vec<&str>, Vec<Edges>) = n.words.iter().map(|w| Edges::of(w)).unzip();
         let finder = aho_corasick::AhoCorasick::builder()
             .ascii_case_insensitive(true)
-            .build(&n.words)
+            .build(words)
             .map_err(|e| format!("its nearby words do not fit into an automaton: {e}"))?;
-        Ok(Words { finder, within: n.within })
+        Ok(Words { finder, edges, within: n.within })
     }
 
     /// Whether one of the words stands in the last `within` bytes of `before`.
     pub(crate) fn stand_in(&self, before: &[u8]) -> bool {
-        self.finder.is_match(&before[before.len().saturating_sub(self.within)..])
+        let window = &before[before.len().saturating_sub(self.within)..];
+        self.finder
+            .find_overlapping_iter(window)
+            .any(|m| self.edges[m.pattern().as_usize()].hold(window, m.start(), m.end()))
     }
 }
 

@@ -10,7 +10,7 @@ pub mod daemon;
 pub mod hold;
 
 use forebay_scan::pattern::Parts;
-use forebay_scan::{Nearby, RuleSpec, What};
+use forebay_scan::{RuleSpec, What};
 use regex_automata::dfa::{Automaton, OverlappingState, dense};
 use regex_automata::nfa::thompson;
 use regex_automata::{Anchored, Input, MatchKind};
@@ -114,17 +114,9 @@ impl Brute {
 
     fn holds(&self, padded: &[u8], s: usize, e: usize) -> bool {
         self.spec.checks.iter().all(|c| c.holds(&padded[s..e]))
-            && self.spec.nearby.as_ref().is_none_or(|n| seen(n, &padded[1..s]))
-            && self.spec.unless.as_ref().is_none_or(|n| !seen(n, &padded[1..s]))
+            && self.spec.nearby.as_ref().is_none_or(|n| n.stands_in(&padded[1..s]))
+            && self.spec.unless.as_ref().is_none_or(|n| !n.stands_in(&padded[1..s]))
     }
-}
-
-fn seen(n: &Nearby, before: &[u8]) -> bool {
-    let window = before[before.len().saturating_sub(n.within)..].to_ascii_lowercase();
-    n.words.iter().any(|w| {
-        let w = w.to_ascii_lowercase();
-        window.windows(w.len()).any(|x| x == w.as_bytes())
-    })
 }
 
 /// Every match of every pattern rule in `text`, by start, then end, then rule.

@@ -3,8 +3,16 @@
 //! A check is pure: bytes in, yes or no out, no allocation. Separators that the pattern lets through (spaces, dashes,
 //! dots, slashes) are skipped by the digit checks. Where a check comes from (standard, RFC, vendor) stands at it.
 
+mod card;
+mod cn;
+mod date;
 mod entropy;
+mod iban;
+mod national;
+mod net;
 mod number;
+mod phone;
+mod phone_plan;
 mod token;
 
 use std::fmt;
@@ -14,12 +22,49 @@ use std::fmt;
 pub struct Check {
     name: &'static str,
     limit: f64,
-    test: fn(&[u8], f64) -> bool,
+    test: Kind,
 }
 
-/// Every check, with what it tests. `limit` is the number behind `>=`, for the checks that take one.
-const REGISTRY: &[(&str, bool, fn(&[u8], f64) -> bool)] = &[
-    ("luhn", false, |b, _| number::luhn(b)),
+#[derive(Clone, Copy)]
+enum Kind {
+    Plain(Test),
+    Limited(LimitedTest),
+}
+
+/// A test of a span against a limit.
+type LimitedTest = fn(&[u8], f64) -> bool;
+
+/// A test of a span, for the checks that take no limit.
+type Test = fn(&[u8]) -> bool;
+
+/// Checks of numbers and addresses; the national ones stand in [`national::TABLES`].
+const NUMBERS: &[(&str, Test)] = &[
+    ("card", card::card),
+    ("card-any", card::card_any),
+    ("cn-resident-id", cn::resident_id),
+    ("cn-resident-id-15", cn::resident_id_15),
+    ("cn-uscc", cn::uscc),
+    ("e164", phone::e164),
+    ("email", net::email),
+    ("iban", iban::iban),
+    ("imei", number::imei),
+    ("ipv4", net::ipv4),
+    ("ipv4-global", net::ipv4_global),
+    ("ipv6", net::ipv6),
+    ("ipv6-global", net::ipv6_global),
+    ("iso7064-mod11-10", number::mod11_10_of),
+    ("iso7064-mod11-2", |b| number::mod11_2(&number::Id::of(b))),
+    ("iso7064-mod97-10", |b| number::mod97(number::Id::of(b).iter()) == Some(1)),
+    ("jp-phone", phone::jp),
+    ("luhn", number::luhn),
+    ("mac", net::mac),
+    ("nanp", phone::nanp),
+    ("phone-national", phone::national),
+    ("verhoeff", number::verhoeff_of),
+];
+
+/// Every other check, with what it tests. `limit` is the number behind `>=`, for the checks that take one.
+const REGISTRY: &[(&str, bool, LimitedTest)] = &[
     ("entropy", true, entropy::at_least),
     ("crc32-base62", false, |b, _| token::crc32_base62(b)),
     ("jwt-header", false, |b, _| token::jwt_header(b)),
@@ -39,6 +84,11 @@ impl Check {
             }
             None => (text.trim(), None),
         };
+        if limit.is_none()
+            && let Some((name, test)) = plain().find(|(n, _)| *n == name)
+        {
+            return Ok(Check { name, limit: 0.0, test: Kind::Plain(*test) });
+        }
         let &(name, takes_limit, test) = REGISTRY
             .iter()
             .find(|(n, ..)| *n == name)
@@ -47,12 +97,15 @@ impl Check {
             let how = if takes_limit { "needs a limit, as in `entropy>=3.5`" } else { "takes no limit" };
             return Err(format!("check `{name}` {how}"));
         }
-        Ok(Check { name, limit: limit.unwrap_or(0.0), test })
+        Ok(Check { name, limit: limit.unwrap_or(0.0), test: Kind::Limited(test) })
     }
 
     /// Whether the span passes.
     pub fn holds(&self, span: &[u8]) -> bool {
-        (self.test)(span, self.limit)
+        match self.test {
+            Kind::Plain(test) => test(span),
+            Kind::Limited(test) => test(span, self.limit),
+        }
     }
 }
 
@@ -69,6 +122,11 @@ impl fmt::Display for Check {
     }
 }
 
+/// Every check that takes no limit.
+fn plain() -> impl Iterator<Item = &'static (&'static str, Test)> {
+    NUMBERS.iter().chain(national::TABLES.iter().copied().flatten())
+}
+
 fn names() -> String {
-    REGISTRY.iter().map(|(n, ..)| *n).collect::<Vec<_>>().join(", ")
+    REGISTRY.iter().map(|(n, ..)| *n).chain(plain().map(|(n, _)| *n)).collect::<Vec<_>>().join(", ")
 }
