@@ -71,6 +71,13 @@ nearby = { words = ["pin"], within = 12 }
 severity = "info"
 
 [[rule]]
+id = "capitals"
+family = "pii"
+title = "a class of capitals behind a short literal"
+pattern = '(?:^|[^A-Za-z])(?P<span>HR[AB] ?[0-9]{1,3})'
+severity = "low"
+
+[[rule]]
 id = "line"
 family = "truncation"
 title = "a whole line"
@@ -106,6 +113,9 @@ const ALPHABET: &[&str] = &[
     "\u{80}",
     "ab",
     "babb1",
+    "HRA",
+    "HR",
+    "HRB 1",
     "@b.co",
     "c",
 ];
