@@ -48,6 +48,10 @@ pub(crate) struct Dfa {
     /// Patterns accepted at a state, for `ALWAYS` and `AT_END`; `delayed` for `DELAYED`. Empty if never asked for.
     accepts: Vec<Box<[u16]>>,
     delayed: Vec<Box<[u16]>>,
+    /// For each state, bit i: pattern i may still be accepted. Empty if there are more than 64 patterns, or one.
+    viable: Vec<u64>,
+    /// For each state, bit i: pattern i is accepted here or one byte before. Empty in the same cases.
+    accepted: Vec<u64>,
 }
 
 impl std::fmt::Debug for Dfa {
@@ -203,14 +207,16 @@ impl Dfa {
         self.start
     }
 
-    /// Takes bytes. `matched` is set once anything is accepted.
+    /// Takes bytes. `matched` gets a bit for each pattern that is accepted (all bits if that is not known).
     #[inline]
-    pub(crate) fn run(&self, mut q: State, matched: &mut bool, bytes: impl IntoIterator<Item = u8>) -> Run {
+    pub(crate) fn run(&self, mut q: State, matched: &mut u64, bytes: impl IntoIterator<Item = u8>) -> Run {
         for (i, b) in bytes.into_iter().enumerate() {
             q = self.next(q, b);
             let f = self.flags[usize::from(q)];
             if f & LOOK != 0 {
-                *matched |= f & (ALWAYS | DELAYED) != 0;
+                if f & (ALWAYS | DELAYED) != 0 {
+                    *matched |= self.accepted.get(usize::from(q)).copied().unwrap_or(u64::MAX);
+                }
                 if f & (VIABLE | OPEN) == 0 {
                     return Run::Decided { taken: i + 1 };
                 }
@@ -228,6 +234,12 @@ impl Dfa {
     /// Whether a longer input may be accepted, or the next byte decides about this one.
     pub(crate) fn is_alive(&self, q: State) -> bool {
         self.flags[usize::from(q)] & (VIABLE | OPEN) != 0
+    }
+
+    /// Bit i: a longer input may still be accepted by pattern i, or the next byte decides about this one. All bits if
+    /// that is not known.
+    pub(crate) fn viable(&self, q: State) -> u64 {
+        self.viable.get(usize::from(q)).copied().unwrap_or(u64::MAX)
     }
 
     /// The input so far is accepted, whatever follows.
@@ -438,7 +450,18 @@ impl Rewrite<'_> {
         for b in 0..=255u8 {
             classes[usize::from(b)] = class_of(source, reps, b);
         }
-        Dfa { classes, shift, trans, flags, start, accepts, delayed }
+        let (mut viable, mut accepted) = (Vec::new(), Vec::new());
+        if several && self.decisive <= 64 {
+            let bits = |list: &[u16]| bits(list, self.decisive);
+            viable = viable_patterns(&rows, width, &accepts, &delayed, self.decisive);
+            accepted = (0..n)
+                .map(|i| {
+                    let here = if flags[i] & ALWAYS != 0 { bits(&accepts[i]) } else { 0 };
+                    here | bits(&delayed[i])
+                })
+                .collect();
+        }
+        Dfa { classes, shift, trans, flags, start, accepts, delayed, viable, accepted }
     }
 }
 
@@ -475,4 +498,56 @@ fn mark_viable(rows: &[State], width: usize, flags: &mut [u8]) {
             }
         }
     }
+}
+
+/// Patterns as bits, marks left out.
+fn bits(list: &[u16], decisive: usize) -> u64 {
+    list.iter().filter(|p| usize::from(**p) < decisive).fold(0, |a, p| a | 1 << p)
+}
+
+/// For each state the patterns that a longer input may be accepted by, as bits, backwards from the accepting states.
+fn viable_patterns(
+    rows: &[State],
+    width: usize,
+    accepts: &[Box<[u16]>],
+    delayed: &[Box<[u16]>],
+    decisive: usize,
+) -> Vec<u64> {
+    let bits = |list: &[u16]| bits(list, decisive);
+    let n = accepts.len();
+    let mut from: Vec<Vec<State>> = vec![Vec::new(); n];
+    for i in 1..n {
+        for t in &rows[i * width..(i + 1) * width] {
+            if *t != 0 && from[usize::from(*t)].last() != Some(&(i as State)) {
+                from[usize::from(*t)].push(i as State);
+            }
+        }
+    }
+    // What a byte from here on makes accepted: at once, or by the byte behind it, or by the end behind it.
+    let mut out = vec![0u64; n];
+    let mut todo = Vec::new();
+    for i in 1..n {
+        // An input that is accepted by every next byte is decided; only where they differ is this one open.
+        let row = &rows[i * width..(i + 1) * width];
+        let next: Vec<u64> = row.iter().map(|t| bits(&delayed[usize::from(*t)])).chain([bits(&accepts[i])]).collect();
+        out[i] = next.iter().fold(0, |a, b| a | b) & !next.iter().fold(u64::MAX, |a, b| a & b);
+        todo.push(i);
+    }
+    let any: Vec<u64> = (0..n)
+        .map(|i| {
+            let row = &rows[i * width..(i + 1) * width];
+            row.iter().fold(bits(&accepts[i]), |a, t| a | bits(&delayed[usize::from(*t)]))
+        })
+        .collect();
+    while let Some(i) = todo.pop() {
+        for f in from[i].clone() {
+            let f = usize::from(f);
+            let more = out[f] | out[i] | any[i];
+            if more != out[f] {
+                out[f] = more;
+                todo.push(f);
+            }
+        }
+    }
+    out
 }

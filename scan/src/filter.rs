@@ -57,10 +57,8 @@ pub struct Scratch {
     ends: Vec<usize>,
     hit_members: Vec<usize>,
     live: Vec<Live>,
-    /// For each group, where the last automaton of this piece died.
-    dead: Vec<u64>,
-    /// The groups whose entry in `dead` is set.
-    touched: Vec<u32>,
+    /// Group, start and end of each automaton that began in this piece and accepted nothing.
+    dead: Vec<(u32, u64, u64)>,
 }
 
 /// A finding and the internal offset at which nothing more could change it.
@@ -80,8 +78,6 @@ struct Live {
     group: u32,
     /// Start of the span; for a key, of its literal.
     start: u64,
-    /// Not decided before this offset.
-    floor: u64,
     phase: Phase,
 }
 
@@ -89,10 +85,10 @@ struct Live {
 enum Phase {
     /// PRE of a keyed rule.
     Key(State),
-    /// BODY and POST; whether anything was accepted so far.
-    Forward(State, bool),
-    /// Nothing that follows `at` matters; whether anything was accepted.
-    Done { at: u64, matched: bool },
+    /// BODY and POST; which of the group's members were accepted so far, as bits.
+    Forward(State, u64),
+    /// Nothing that follows `at` matters; which members were accepted.
+    Done { at: u64, matched: u64 },
 }
 
 /// A region whose BEGIN was found.
@@ -209,10 +205,7 @@ impl StreamFilter {
         let fresh = w.end() - piece.len() as u64;
         let mut pass = Pass { rules: &rules, w, fresh, eof, s: scratch };
         pass.s.decided.clear();
-        while let Some(g) = pass.s.touched.pop() {
-            pass.s.dead[g as usize] = 0;
-        }
-        pass.s.dead.resize(rules.groups.len(), 0);
+        pass.s.dead.clear();
         pass.resume(self);
         pass.candidates(self);
         pass.class_runs(self);
@@ -290,11 +283,13 @@ impl Pass<'_> {
     }
 
     /// Runs a forward automaton over `bytes`, which start at `at`.
-    fn forward(&self, g: u32, q: State, mut matched: bool, at: u64, bytes: &[u8]) -> Phase {
+    fn forward(&self, g: u32, q: State, mut matched: u64, at: u64, bytes: &[u8]) -> Phase {
         let dfa: &Dfa = &self.group(g).forward;
         match dfa.run(q, &mut matched, bytes.iter().copied()) {
             Run::Decided { taken } => Phase::Done { at: at + taken as u64, matched },
-            Run::Alive(q) if self.eof => Phase::Done { at: self.past(), matched: matched || dfa.accepts_at_end(q) },
+            Run::Alive(q) if self.eof => {
+                Phase::Done { at: self.past(), matched: if dfa.accepts_at_end(q) { u64::MAX } else { matched } }
+            }
             Run::Alive(q) => Phase::Forward(q, matched),
         }
     }
@@ -326,17 +321,11 @@ impl Pass<'_> {
         let context = start - 1;
         let q = self.group(g).forward.start();
         let bytes = self.w.slice(context, self.w.end());
-        match self.forward(g, q, false, context, bytes) {
-            Phase::Done { at, matched: false } => {
-                let dead = &mut self.s.dead[g as usize];
-                if *dead == 0 {
-                    self.s.touched.push(g);
-                }
-                *dead = (*dead).max(at);
-            }
+        match self.forward(g, q, 0, context, bytes) {
+            Phase::Done { at, matched: 0 } => self.s.dead.push((g, start, at)),
             phase => {
                 if !f.live.iter().any(|l| l.group == g && l.start == start && !matches!(l.phase, Phase::Key(_))) {
-                    f.live.push(Live { group: g, start, floor: self.s.dead[g as usize], phase });
+                    f.live.push(Live { group: g, start, phase });
                 }
             }
         }
@@ -368,14 +357,16 @@ impl Pass<'_> {
                 Some(_) => return,
             };
             if let Some(q) = self.key(f, g, key.dfa.start(), from) {
-                f.live.push(Live { group: g, start: at, floor: 0, phase: Phase::Key(q) });
+                f.live.push(Live { group: g, start: at, phase: Phase::Key(q) });
             }
         } else if let Some(head) = &group.head {
-            let mut longest = None;
-            head.ends(self.w.slice(0, at).iter().rev().copied(), false, |n| longest = Some(n));
-            if let Some(n) = longest {
-                self.start(f, g, at - n as u64 + 1);
+            let mut heads = std::mem::take(&mut self.s.ends);
+            heads.clear();
+            head.ends(self.w.slice(0, at).iter().rev().copied(), false, |n| heads.push(n));
+            for n in heads.iter().rev() {
+                self.start(f, g, at - *n as u64 + 1);
             }
+            self.s.ends = heads;
         } else {
             self.start(f, g, at);
         }
@@ -415,39 +406,61 @@ impl Pass<'_> {
         f.live.sort_unstable_by_key(|l| (l.group, matches!(l.phase, Phase::Key(_)), l.start));
         let mut live = std::mem::take(&mut f.live);
         let (mut group, mut floor, mut stopped) = (u32::MAX, 0, false);
+        let mut dead = std::mem::take(&mut self.s.dead);
+        dead.sort_unstable();
+        let mut dead_from = 0;
         live.retain(|l| {
             if l.group != group {
                 (group, floor, stopped) = (l.group, 0, false);
             }
-            if !matches!(l.phase, Phase::Key(_)) && self.is_covered(f, l) {
+            // What began earlier and died in this piece was undecided until then, unless a match reached over it.
+            while let Some((g, start, died)) =
+                dead.get(dead_from).filter(|(g, start, _)| (*g, *start) < (group, l.start))
+            {
+                dead_from += 1;
+                if *g == group && !self.is_covered(f, group, *start) {
+                    floor = floor.max(*died);
+                }
+            }
+            if !matches!(l.phase, Phase::Key(_)) && self.is_covered(f, l.group, l.start) {
                 return false;
             }
             let Phase::Done { at, matched } = l.phase else {
                 stopped |= matches!(l.phase, Phase::Forward(..));
                 return true;
             };
-            let mut at = at.max(l.floor).max(floor);
-            if matched && !self.eof {
-                at = at.max(l.start + self.group(group).settle);
+            let mut at = at.max(floor);
+            if matched != 0 && !self.eof {
+                at = at.max(l.start + self.nested_wait(group, l.start));
             }
             if stopped || at > self.past() {
                 stopped = true;
                 return true;
             }
             floor = at;
-            stopped = matched && self.resolve(f, group, l.start, at);
+            stopped = matched != 0 && self.resolve(f, group, l.start, at);
             stopped
         });
         debug_assert!(f.live.is_empty());
         f.live = live;
+        self.s.dead = dead;
+    }
+
+    /// How many bytes past `start` must be seen before no longer literal can turn out to begin before it.
+    fn nested_wait(&self, g: u32, start: u64) -> u64 {
+        let before = self.w.slice(0, start);
+        let around = |prefix: &[u8]| {
+            before.len() >= prefix.len() && before[before.len() - prefix.len()..].eq_ignore_ascii_case(prefix)
+        };
+        self.group(g).nested.iter().filter(|(p, _)| around(p)).map(|(_, n)| *n).max().unwrap_or(0)
     }
 
     /// Whether a match of every member of the group reaches over the start: no other can begin there.
-    fn is_covered(&self, f: &StreamFilter, l: &Live) -> bool {
+    fn is_covered(&self, f: &StreamFilter, g: u32, start: u64) -> bool {
         !f.cooldown.is_empty()
-            && self.group(l.group).members.iter().all(|m| {
+            && self.group(g).members.iter().all(|m| {
                 let id = *m as u32;
-                f.cooldown.iter().any(|(c, end)| *c == id && l.start < *end)
+                f.cooldown.iter().any(|(c, end)| *c == id && start < *end)
             })
     }
 
@@ -635,6 +648,24 @@ impl Pass<'_> {
         }
     }
 
+    /// Whether a live automaton may still give a match: not if those of its members that have accepted or can still
+    /// accept anything have a match that reaches over its start.
+    fn counts(&self, f: &StreamFilter, l: &Live) -> bool {
+        let group = self.group(l.group);
+        let members = match l.phase {
+            Phase::Forward(q, accepted) => group.forward.viable(q) | accepted,
+            Phase::Done { matched, .. } => matched,
+            Phase::Key(_) => 0,
+        };
+        if f.cooldown.is_empty() || group.members.len() == 1 {
+            return members != 0;
+        }
+        group.members.iter().enumerate().any(|(i, m)| {
+            let id = *m as u32;
+            members >> i.min(63) & 1 != 0 && !f.cooldown.iter().any(|(c, end)| *c == id && l.start < *end)
+        })
+    }
+
     /// The earliest start that a span of an acting rule can still have.
     fn horizon(&mut self, f: &StreamFilter) -> u64 {
         let end = self.w.end();
@@ -643,8 +674,8 @@ impl Pass<'_> {
         }
         let mut h = end;
         for l in &f.live {
-            if self.group(l.group).acting && !matches!(l.phase, Phase::Key(_)) {
-                h = h.min(l.start);
+            if l.start < h && self.group(l.group).acting && self.counts(f, l) {
+                h = l.start;
             }
         }
         for (t, tracker) in self.rules.trackers.iter().zip(&f.trackers) {
@@ -657,12 +688,13 @@ impl Pass<'_> {
             // What the probe accepts is a proper prefix of a span with its guard in front.
             probe.dfa.patterns(self.w.bytes.iter().rev().copied(), false, |n, patterns| {
                 let start = end + 1 - n as u64;
-                // Inside the last match of a rule no other match of it begins.
-                let counts = f.cooldown.is_empty()
-                    || patterns.iter().any(|p| {
-                        let member = probe.members[usize::from(*p)];
-                        !f.cooldown.iter().any(|(c, over)| *c == member && start < *over)
-                    });
+                let span = self.w.slice(start, end);
+                let counts = patterns.iter().any(|p| {
+                    let member = probe.members[usize::from(*p)];
+                    // Inside the last match of a rule no other match of it begins.
+                    let covered = f.cooldown.iter().any(|(c, over)| *c == member && start < *over);
+                    !covered && !probe.literals[usize::from(*p)].seen_in(span)
+                });
                 if counts {
                     h = h.min(start);
                 }

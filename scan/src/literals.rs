@@ -11,6 +11,8 @@
 //!
 //! Literals come from the rules' own patterns; ASCII case is folded, the rule's automaton looks at the case.
 
+use std::collections::{BTreeSet, HashSet};
+
 use regex_syntax::hir::{Class, Hir, HirKind, literal};
 
 /// Longest prefix of a literal that is looked for: beyond it a hit is as good as certain.
@@ -232,6 +234,57 @@ fn byte_frequency(b: u8) -> f64 {
         b'\n' | b'_' | b'-' | b'.' | b',' | b':' | b'/' | b'"' | b'=' | b'(' | b')' => 0.015,
         _ => 0.003,
     }
+}
+
+/// The literals of one rule, to ask whether one of them was seen already.
+#[derive(Debug)]
+pub(crate) struct LiteralSet {
+    sorted: Vec<Vec<u8>>,
+    lengths: BTreeSet<usize>,
+    /// They may stand anywhere in a span, not only in front.
+    inner: bool,
+}
+
+impl LiteralSet {
+    pub(crate) fn new(literals: &[Vec<u8>], inner: bool) -> LiteralSet {
+        let mut sorted = literals.to_vec();
+        sorted.sort();
+        LiteralSet { sorted, lengths: literals.iter().map(Vec::len).collect(), inner }
+    }
+
+    /// Whether the candidate stage named one of them in `span`, the beginning of a span: the automaton that it
+    /// started there knows more than any prefix. A head has no byte that a literal begins with.
+    pub(crate) fn seen_in(&self, span: &[u8]) -> bool {
+        let opens = |b: &u8| self.sorted.iter().any(|l| l[0] == b.to_ascii_lowercase());
+        let at = if self.inner { span.iter().position(opens) } else { Some(0) };
+        at.is_some_and(|at| self.begins(&span[at..]))
+    }
+
+    fn begins(&self, text: &[u8]) -> bool {
+        self.lengths.iter().take_while(|n| **n <= text.len()).any(|n| {
+            let mut folded = [0; MAX_LITERAL];
+            let folded = &mut folded[..*n];
+            folded.copy_from_slice(&text[..*n]);
+            folded.make_ascii_lowercase();
+            self.sorted.binary_search_by(|l| l.as_slice().cmp(folded)).is_ok()
+        })
+    }
+}
+
+/// Literals inside others: what stands before the inner one, and how many bytes past its start the outer one ends.
+/// A match of the inner one is not settled before then, for the outer one's match began earlier.
+pub(crate) fn nested(literals: &[Vec<u8>]) -> Vec<(Vec<u8>, u64)> {
+    let lengths: BTreeSet<usize> = literals.iter().map(Vec::len).collect();
+    let all: HashSet<&[u8]> = literals.iter().map(Vec::as_slice).collect();
+    let mut out = BTreeSet::new();
+    for long in literals {
+        for n in lengths.iter().filter(|n| **n + 1 < long.len()) {
+            for at in (1..long.len() - n).filter(|at| all.contains(&long[*at..at + n])) {
+                out.insert((long[..at].to_vec(), (long.len() - at) as u64));
+            }
+        }
+    }
+    out.into_iter().collect()
 }
 
 /// Lower-cases literals, and turns the class of a letter's two cases into the letter.

@@ -15,6 +15,7 @@
 //! state; where a rule has no guard, any byte does. A stream begins as if a line feed stood before it.
 
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, HirKind};
+use regex_syntax::utf8::Utf8Sequences;
 
 use crate::literals;
 use crate::pattern::{self, Parts};
@@ -163,7 +164,9 @@ impl Plan {
             return Ok(());
         }
         if let Some((literals, head)) = holds.filter(|_| costs[1] == Some(best)) {
-            overlap(length, shortest(&literals).max(2), "the span")?;
+            // With a guard that the head cannot contain, a literal has one head; else any length of it may be one.
+            let step = if excludes(guard, &head) { shortest(&literals).max(2) } else { 1 };
+            overlap(length, step, "the span")?;
             let most = literals.iter().map(Vec::len).max().unwrap_or(1);
             let head_len = head.properties().maximum_len().unwrap_or(MAX_HEAD);
             self.anchor = Anchor::Inner {
@@ -323,8 +326,7 @@ fn prefixes(h: &Hir, budget: usize) -> Hir {
         }
         HirKind::Class(c) => match c.maximum_len() {
             Some(1) => optional(h.clone()),
-            // A character of several bytes may be cut inside: any bytes stand for its beginning.
-            Some(n) => repeat(any_byte(), 0, (n as u32).min(budget as u32)),
+            Some(_) => cut_characters(c, budget),
             None => Hir::empty(),
         },
         HirKind::Capture(c) => prefixes(&c.sub, budget),
@@ -359,6 +361,21 @@ fn prefixes(h: &Hir, budget: usize) -> Hir {
             out
         }
     }
+}
+
+/// Every prefix of the characters of a class in UTF-8: a push may end inside one.
+fn cut_characters(c: &Class, budget: usize) -> Hir {
+    let Class::Unicode(c) = c else { return Hir::empty() };
+    let mut out = vec![Hir::empty()];
+    for sequence in c.ranges().iter().flat_map(|r| Utf8Sequences::new(r.start(), r.end())) {
+        let mut prefix = Hir::empty();
+        for r in sequence.as_slice().iter().take(budget).rev() {
+            let byte = Hir::class(Class::Bytes(ClassBytes::new([ClassBytesRange::new(r.start, r.end)])));
+            prefix = optional(concat([byte, prefix]));
+        }
+        out.push(prefix);
+    }
+    Hir::alternation(out)
 }
 
 fn optional(h: Hir) -> Hir {

@@ -14,7 +14,7 @@ use crate::checks::Check;
 use crate::dfa::{Dfa, LazyDfa};
 use crate::error::LoadError;
 use crate::finding::{Action, Family, RuleId, Severity};
-use crate::literals::{Candidates, Portable};
+use crate::literals::{self, Candidates, LiteralSet, Portable};
 use crate::pack::{Edges, Nearby, Pack, RuleSpec, What};
 use crate::pattern;
 use crate::plan::{Anchor, ByteSet, Key, Plan, any_byte, concat};
@@ -114,9 +114,8 @@ pub(crate) struct Group {
     /// Indices into `members`, in the order of the automaton's patterns.
     pub(crate) members: Vec<usize>,
     pub(crate) acting: bool,
-    /// A match is not settled before this many bytes past its start were seen: a longer literal may end there whose
-    /// match starts earlier.
-    pub(crate) settle: u64,
+    /// Literals inside longer ones, see [`literals::nested`].
+    pub(crate) nested: Vec<(Vec<u8>, u64)>,
 }
 
 /// PRE of a keyed rule: an automaton, and where it starts.
@@ -136,6 +135,8 @@ pub(crate) struct Probe {
     pub(crate) last: ByteSet,
     /// The member of each pattern.
     pub(crate) members: Vec<u32>,
+    /// The literals that give each pattern's rule away.
+    pub(crate) literals: Vec<Arc<LiteralSet>>,
 }
 
 /// A literal of the candidate stage.
@@ -321,9 +322,9 @@ struct Compiler {
     /// The pack at hand is known to build.
     lazy: bool,
     /// What acting rules hold before their literal is seen.
-    prefixes: Vec<(u32, Hir)>,
+    prefixes: Vec<(u32, Arc<LiteralSet>, Hir)>,
     /// The same for rules with a head in front of their literal.
-    heads: Vec<(u32, Hir)>,
+    heads: Vec<(u32, Arc<LiteralSet>, Hir)>,
     tracked: Vec<(String, Vec<(RuleId, toml::Table, String)>)>,
     history: usize,
 }
@@ -343,7 +344,8 @@ impl Compiler {
                 let units = Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub: Box::new(inside) });
                 let end = Hir::repetition(Repetition { min: 0, max: Some(1), greedy: true, sub: Box::new(end) });
                 let rest = Dfa::new(concat([any_byte(), units, end]))?;
-                self.add_pattern(spec, rule, action, begin, Some(rest))?
+                // Of a region that blocks only BEGIN matters: nothing from there on is released.
+                self.add_pattern(spec, rule, action, begin, Some(rest).filter(|_| action != Action::Block))?
             }
             What::Tracker { name, options } => {
                 let entry = (rule, options.clone(), spec.origin.clone());
@@ -391,9 +393,8 @@ impl Compiler {
             unless,
             region,
         });
-        for n in [&spec.nearby, &spec.unless].into_iter().flatten() {
-            self.history = self.history.max(n.within);
-        }
+        let within = [&spec.nearby, &spec.unless].into_iter().flatten().map(|n| n.within).max().unwrap_or(0);
+        self.history = self.history.max(within);
         let acting = action.acts();
         let span = plan.max_span;
         let (literals, head, prefixes) = match plan.anchor {
@@ -411,24 +412,24 @@ impl Compiler {
             }
             Anchor::Literal(l) => {
                 // A literal may end in a later push than it began: its automaton is then started from history.
-                self.history = self.history.max(l.iter().map(Vec::len).max().unwrap_or(0));
+                self.history = self.history.max(within + l.iter().map(Vec::len).max().unwrap_or(0));
                 (l, None, plan.prefixes)
             }
             Anchor::Inner { literals, head, prefixes } => {
-                self.history = self.history.max(head.properties().maximum_len().unwrap_or(0));
+                // The head is read back once the literal has ended.
+                let longest = literals.iter().map(Vec::len).max().unwrap_or(0);
+                self.history = self.history.max(within + head.properties().maximum_len().unwrap_or(0) + longest);
                 (literals, Some(Dfa::reversed(head)?), Some(prefixes))
             }
         };
         if let Some(p) = prefixes.filter(|_| acting) {
             self.history = self.history.max(p.properties().maximum_len().unwrap_or(0));
-            if head.is_some() { &mut self.heads } else { &mut self.prefixes }.push((member as u32, p));
+            let set = Arc::new(LiteralSet::new(&literals, head.is_some()));
+            if head.is_some() { &mut self.heads } else { &mut self.prefixes }.push((member as u32, set, p));
         }
         let group = Group {
             forward: self.shared(&plan.forward, Some(plan.body.as_ref().unwrap_or(&plan.forward)))?,
-            settle: match (literals.iter().map(Vec::len).min(), literals.iter().map(Vec::len).max()) {
-                (Some(least), Some(most)) if least < most && plan.key.is_none() && head.is_none() => most as u64,
-                _ => 0,
-            },
+            nested: if plan.key.is_none() && head.is_none() { literals::nested(&literals) } else { Vec::new() },
             key: match plan.key {
                 None => None,
                 Some(Key::Whole(pre)) => Some(KeyRun { dfa: self.shared(&pre, None)?, guard: None }),
@@ -529,7 +530,7 @@ impl Compiler {
                         head: None,
                         members: bucket.iter().map(|c| c.member).collect(),
                         acting: bucket[0].acting,
-                        settle: 0,
+                        nested: Vec::new(),
                     });
                 }
                 Err(e) if bucket.len() == 1 => return Err(e),
@@ -566,13 +567,18 @@ impl Compiler {
             if bucket.is_empty() {
                 continue;
             }
-            let (members, hirs): (Vec<u32>, Vec<Hir>) = bucket.iter().cloned().unzip();
+            let hirs: Vec<Hir> = bucket.iter().map(|(.., h)| h.clone()).collect();
             match Dfa::reversed_several(&hirs) {
                 Ok(dfa) => {
                     let mut last = ByteSet::default();
                     // Alive after it: a guard alone is a prefix of nothing that would be held.
                     (0..=255).filter(|b| dfa.is_alive(dfa.next(dfa.start(), *b))).for_each(|b| last.add(b));
-                    out.push(Probe { dfa, last, members });
+                    out.push(Probe {
+                        dfa,
+                        last,
+                        members: bucket.iter().map(|(m, ..)| *m).collect(),
+                        literals: bucket.into_iter().map(|(_, l, _)| l).collect(),
+                    });
                 }
                 Err(e) if bucket.len() == 1 => return Err(e),
                 Err(_) => {

@@ -45,7 +45,9 @@ struct Label {
 impl Label {
     fn of(s: &Span, rules: &RuleSet) -> Label {
         let priority = rules.rule(s.rule).map_or(0, |r| r.priority);
-        Label { action: s.action, rule: s.rule, priority, start: s.start, end: s.end }
+        // How far a region reaches is not known when it begins: every region counts as longer than any other span.
+        let end = if s.region { u64::MAX } else { s.end };
+        Label { action: s.action, rule: s.rule, priority, start: s.start, end }
     }
 
     /// The stronger action, then the higher priority, the earlier start, the longer span, the earlier rule.

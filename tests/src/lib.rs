@@ -5,9 +5,13 @@
 //! It is *not* a second engine: no streaming, no candidates, no bound on time.
 
 pub mod bin_path;
+pub mod builtin;
+pub mod corpus;
 pub mod cuts;
 pub mod daemon;
 pub mod hold;
+pub mod model;
+pub mod sample;
 
 use forebay_scan::pattern::Parts;
 use forebay_scan::{RuleSpec, What};
