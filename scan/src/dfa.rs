@@ -159,6 +159,8 @@ impl Dfa {
             start: 1,
             accepts: vec![Box::default(), Box::default(), Box::default(), Box::new([0, 1])],
             delayed: vec![Box::default(); 4],
+            viable: Vec::new(),
+            accepted: Vec::new(),
         }
     }
 

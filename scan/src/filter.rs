@@ -32,7 +32,7 @@ use crate::finding::{Action, Finding, Report, RuleId, Sink};
 use crate::literals::Hit;
 use crate::ruleset::{Group, Member, RuleSet};
 use crate::splice::{Span, Splicer, Window};
-use crate::token::TokenKey;
+use crate::token::{self, TokenKey};
 use crate::trackers::{Mark, Tracker};
 
 /// Pushes are taken in pieces of this many bytes: a window that stays in the first-level cache together with the
@@ -514,13 +514,16 @@ impl Pass<'_> {
                 ends.push(n);
             }
         });
+        // The form of a token ends where it ends: what follows the longest end says nothing about it.
+        let token = ends.last().map_or(0, |n| token::token_len(w.slice(start, start - 1 + *n as u64)));
         let end = ends.iter().rev().map(|n| start - 1 + *n as u64).find(|end| {
             let post = m.post.as_ref().is_none_or(|p| {
                 let mut any = false;
                 p.ends(w.slice(end - 1, w.end()).iter().copied(), self.eof, |_| any = true);
                 any
             });
-            post && m.checks.iter().all(|c| c.holds(w.slice(start, *end)))
+            let span = w.slice(start, *end);
+            span.len() > token && post && m.checks.iter().all(|c| c.holds(span))
         });
         self.s.ends = ends;
         let before = w.slice(0, start);

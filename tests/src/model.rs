@@ -81,24 +81,20 @@ fn merged(pieces: Vec<Piece>) -> Vec<Piece> {
     pieces.into_iter().filter(|p| !matches!(p, Piece::Same(b) if b.is_empty())).collect()
 }
 
-/// Stars for letters, digits and characters beyond ASCII, but for the last four bytes of them if there are more than
-/// eight.
+/// Stars for letters, digits and characters beyond ASCII, but for the last four of them if there are more than eight.
 fn mask(value: &[u8]) -> Vec<u8> {
-    let hides = |b: &u8| b.is_ascii_alphanumeric() || *b >= 0x80;
-    let mut left = value.iter().filter(|b| hides(b)).count();
-    let keep = if left > 8 { 4 } else { 0 };
+    let hides = |b: u8| b.is_ascii_alphanumeric() || b >= 0x80;
+    let opens = |b: u8| hides(b) && b & 0xc0 != 0x80;
+    let characters = value.iter().filter(|b| opens(**b)).count();
+    let stars = if characters > 8 { characters - 4 } else { characters };
     let mut out = Vec::new();
-    for b in value {
-        match (hides(b), left > keep) {
-            (false, _) => out.push(*b),
-            (true, hidden) => {
-                left -= 1;
-                match (hidden, b & 0xc0) {
-                    (false, _) => out.push(*b),
-                    (true, 0x80) => {}
-                    (true, _) => out.push(b'*'),
-                }
-            }
+    let mut at = 0;
+    for b in value.iter().copied() {
+        at += usize::from(opens(b));
+        match (hides(b) && at <= stars, opens(b)) {
+            (false, _) => out.push(b),
+            (true, true) => out.push(b'*'),
+            (true, false) => {}
         }
     }
     out

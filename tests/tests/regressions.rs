@@ -119,3 +119,10 @@ fn a_start_inside_the_match_of_its_own_rule_is_not_held_for_its_neighbours_in_th
         b"A1+_M;-3jo-#TG",
     );
 }
+
+#[test]
+fn a_token_is_not_replaced_again() {
+    let set = set(&["pattern = 'key=(?P<span>[A-Za-z0-9_]{6,64})'"]);
+    let once = run(&set, b"key=abcdef0123 ", &[]).out.bytes;
+    assert!(once != b"key=abcdef0123 ".to_vec() && run(&set, &once, &[]).out.bytes == once);
+}
