@@ -42,7 +42,7 @@ fn what_is_cut_off_is_said_to_be_cut_off() {
 fn marks_and_elisions_are_reasons() {
     for (text, family) in [
         ("fn a() {\n    // ... rest of the code unchanged ...\n}\n", "elision."),
-        ("line\n[... 481 lines truncated ...]\nline\n", "truncation."),
+        ("line\n... [output truncated - 12KB removed]\nline\n", "truncation."),
     ] {
         let r = report(text);
         assert!(!r.complete && r.reasons.iter().any(|x| x.code.starts_with(family)), "{text:?}: {r:?}");

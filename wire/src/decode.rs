@@ -56,7 +56,9 @@ impl Header {
             (Scope::Connection, Some(_)) => return Err(bad("the stream id must be zero")),
             _ => {}
         }
-        if kind == FrameType::Hello && rest.len() >= MAGIC.len() && !rest.starts_with(&MAGIC) {
+        // A frame too short for it is malformed, whatever follows it.
+        let begins = length.min(rest.len()) >= MAGIC.len();
+        if kind == FrameType::Hello && begins && !rest.starts_with(&MAGIC) {
             return Err(WireError::Magic);
         }
         Ok(Some(Header { kind, stream, length }))
