@@ -30,13 +30,17 @@ pub fn expand(example: &str) -> Result<String, String> {
 }
 
 fn piece(name: &str, out: &mut String) -> Result<(), String> {
-    match name {
-        "+" => return Ok(()),
-        "LF" => return Ok(out.push('\n')),
-        "CR" => return Ok(out.push('\r')),
-        "TAB" => return Ok(out.push('\t')),
-        "ESC" => return Ok(out.push('\u{1b}')),
-        _ => {}
+    let plain = match name {
+        "+" => Some(""),
+        "LF" => Some("\n"),
+        "CR" => Some("\r"),
+        "TAB" => Some("\t"),
+        "ESC" => Some("\u{1b}"),
+        _ => None,
+    };
+    if let Some(text) = plain {
+        out.push_str(text);
+        return Ok(());
     }
     if let Some(hex) = name.strip_prefix("U+") {
         let c = u32::from_str_radix(hex, 16).ok().and_then(char::from_u32);

@@ -282,6 +282,9 @@ fn check_profile(specs: &[(bool, &RuleSpec)], profile: &Profile) -> Result<(), L
     }
 }
 
+/// A rule of a tracker: id, options, place.
+type Tracked = (RuleId, toml::Table, String);
+
 struct ClassRule {
     acting: bool,
     forward: Hir,
@@ -325,7 +328,8 @@ struct Compiler {
     prefixes: Vec<(u32, Arc<LiteralSet>, Hir)>,
     /// The same for rules with a head in front of their literal.
     heads: Vec<(u32, Arc<LiteralSet>, Hir)>,
-    tracked: Vec<(String, Vec<(RuleId, toml::Table, String)>)>,
+    /// Trackers by name, with the rules that name them.
+    tracked: Vec<(String, Vec<Tracked>)>,
     history: usize,
 }
 
