@@ -132,12 +132,12 @@ fn every_rule_again_and_again() {
     for (n, rule) in rules.iter().enumerate() {
         let mut units = vec![sample::rule(rule, &mut Seed(n as u64)), sample::near(rule, &mut Seed(n as u64 + 1))];
         units.extend(rule.matches.first().and_then(|m| examples::expand(m).ok()).map(String::into_bytes));
-        if let What::Pattern(p) | What::Region { begin: p, .. } = &rule.what {
-            if let Ok(parts) = Parts::of(p) {
-                let mut key = Vec::new();
-                sample::draw(&parts.pre, &mut Seed(1), &mut key);
-                units.push(key);
-            }
+        if let What::Pattern(p) | What::Region { begin: p, .. } = &rule.what
+            && let Ok(parts) = Parts::of(p)
+        {
+            let mut key = Vec::new();
+            sample::draw(&parts.pre, &mut Seed(1), &mut key);
+            units.push(key);
         }
         for mut unit in units {
             unit.truncate(2000);
