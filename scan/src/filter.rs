@@ -30,6 +30,7 @@ use std::sync::Arc;
 use crate::dfa::{Dfa, Run, State};
 use crate::finding::{Action, Finding, Report, RuleId, Sink};
 use crate::literals::Hit;
+use crate::nearby::Near;
 use crate::ruleset::{Group, Member, RuleSet};
 use crate::splice::{Span, Splicer, Window};
 use crate::token::{self, TokenKey};
@@ -54,8 +55,12 @@ pub struct Scratch {
     hits: Vec<Hit>,
     marks: Vec<Mark>,
     decided: Vec<Decided>,
-    ends: Vec<usize>,
+    /// Where patterns and marks of a group's automaton end, in order.
+    ends: Vec<(u16, usize)>,
+    /// Where heads of an inner literal may begin.
+    heads: Vec<usize>,
     hit_members: Vec<usize>,
+    near: Near,
     live: Vec<Live>,
     /// Group, start and end of each automaton that began in this piece and accepted nothing.
     dead: Vec<(u32, u64, u64)>,
@@ -205,6 +210,7 @@ impl StreamFilter {
         let fresh = w.end() - piece.len() as u64;
         let mut pass = Pass { rules: &rules, w, fresh, eof, s: scratch };
         pass.s.decided.clear();
+        pass.s.near.clear();
         pass.s.dead.clear();
         pass.resume(self);
         pass.candidates(self);
@@ -360,13 +366,13 @@ impl Pass<'_> {
                 f.live.push(Live { group: g, start: at, phase: Phase::Key(q) });
             }
         } else if let Some(head) = &group.head {
-            let mut heads = std::mem::take(&mut self.s.ends);
+            let mut heads = std::mem::take(&mut self.s.heads);
             heads.clear();
             head.ends(self.w.slice(0, at).iter().rev().copied(), false, |n| heads.push(n));
             for n in heads.iter().rev() {
                 self.start(f, g, at - *n as u64 + 1);
             }
-            self.s.ends = heads;
+            self.s.heads = heads;
         } else {
             self.start(f, g, at);
         }
@@ -470,21 +476,16 @@ impl Pass<'_> {
         let group = &rules.groups[g as usize];
         let mut members = std::mem::take(&mut self.s.hit_members);
         members.clear();
-        if group.members.len() == 1 {
-            members.push(group.members[0]);
-        } else {
-            let bytes = self.w.slice(start - 1, self.w.end());
-            let real = group.members.len();
-            group.forward.patterns(bytes.iter().copied(), self.eof, |_, patterns| {
-                for p in patterns.iter().filter(|p| usize::from(**p) < real) {
-                    let m = group.members[usize::from(*p)];
-                    if !members.contains(&m) {
-                        members.push(m);
-                    }
-                }
-            });
-            members.sort_unstable();
-        }
+        let mut ends = std::mem::take(&mut self.s.ends);
+        ends.clear();
+        let bytes = self.w.slice(start - 1, self.w.end());
+        group.forward.patterns(bytes.iter().copied(), self.eof, |n, patterns| {
+            ends.extend(patterns.iter().map(|p| (*p, n)));
+        });
+        self.s.ends = ends;
+        members.extend(self.s.ends.iter().filter_map(|(p, _)| group.members.get(usize::from(*p)).copied()));
+        members.sort_unstable();
+        members.dedup();
         let mut waits = false;
         for m in &members {
             let id = *m as u32;
@@ -496,7 +497,7 @@ impl Pass<'_> {
                 continue;
             }
             let member = &rules.members[*m];
-            if let Some(end) = self.longest(&group.forward, member, start) {
+            if let Some(end) = self.longest(member, start) {
                 self.accept(f, id, start, end, at);
             }
         }
@@ -505,32 +506,27 @@ impl Pass<'_> {
     }
 
     /// The longest end at which BODY, POST and the checks hold.
-    fn longest(&mut self, forward: &Dfa, m: &Member, start: u64) -> Option<u64> {
+    fn longest(&mut self, m: &Member, start: u64) -> Option<u64> {
         let w = self.w;
-        let mut ends = std::mem::take(&mut self.s.ends);
-        ends.clear();
-        forward.patterns(w.slice(start - 1, w.end()).iter().copied(), self.eof, |n, patterns| {
-            if patterns.contains(&m.ends) {
-                ends.push(n);
-            }
-        });
+        let mut ends =
+            self.s.ends.iter().rev().filter(|(p, _)| *p == m.ends).map(|(_, n)| start - 1 + *n as u64).peekable();
         // The form of a token ends where it ends: what follows the longest end says nothing about it.
-        let token = ends.last().map_or(0, |n| token::token_len(w.slice(start, start - 1 + *n as u64)));
-        let end = ends.iter().rev().map(|n| start - 1 + *n as u64).find(|end| {
-            let post = m.post.as_ref().is_none_or(|p| {
-                let mut any = false;
-                p.ends(w.slice(end - 1, w.end()).iter().copied(), self.eof, |_| any = true);
-                any
-            });
+        let token = ends.peek().map_or(0, |end| token::token_len(w.slice(start, *end)));
+        let end = ends.find(|end| {
             let span = w.slice(start, *end);
-            span.len() > token && post && m.checks.iter().all(|c| c.holds(span))
-        });
-        self.s.ends = ends;
+            span.len() > token
+                && m.checks.iter().all(|c| c.holds(span))
+                && m.post.as_ref().is_none_or(|p| {
+                    let mut any = false;
+                    p.ends(w.slice(end - 1, w.end()).iter().copied(), self.eof, |_| any = true);
+                    any
+                })
+        })?;
         let before = w.slice(0, start);
-        end.filter(|_| {
-            m.nearby.as_ref().is_none_or(|n| n.stand_in(before))
-                && !m.unless.as_ref().is_some_and(|n| n.stand_in(before))
-        })
+        let (near, words) = (&mut self.s.near, &self.rules.words);
+        let wanted = m.nearby.is_none_or(|list| near.has(words, list, start, before));
+        let unwanted = wanted && m.unless.is_some_and(|list| near.has(words, list, start, before));
+        (wanted && !unwanted).then_some(end)
     }
 
     fn accept(&mut self, f: &mut StreamFilter, member: u32, start: u64, end: u64, at: u64) {

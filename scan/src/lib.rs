@@ -17,6 +17,7 @@ pub mod examples;
 mod filter;
 mod finding;
 mod literals;
+mod nearby;
 mod pack;
 pub mod pattern;
 mod plan;

@@ -75,7 +75,7 @@ impl Portable {
         by_ending.sort_unstable();
         for same in by_ending.chunk_by(|a, b| a.0 == b.0) {
             let ending = same[0].0;
-            let mut at = hash(ending) as usize & (p.table.len() - 1);
+            let mut at = home(ending, p.table.len());
             while p.table[at].0 != u32::MAX {
                 at = (at + 1) & (p.table.len() - 1);
             }
@@ -113,7 +113,7 @@ impl Portable {
 
     /// Literals with this ending that stand right before `end`.
     fn compare(&self, ending: u32, window: &[u8], end: usize, hits: &mut Vec<Hit>) {
-        let mut at = hash(ending) as usize & (self.table.len() - 1);
+        let mut at = home(ending, self.table.len());
         while self.table[at].0 != ending {
             if self.table[at].0 == u32::MAX {
                 return;
@@ -146,9 +146,10 @@ fn key(ending: u32, len: u32) -> u32 {
     0xfc00_0000 | len << 24 | ending & ((1 << (len * 8)) - 1)
 }
 
-fn hash(ending: u32) -> u32 {
-    let h = ending.wrapping_mul(0x9e37_79b1);
-    h ^ h >> 15
+/// Where an ending's search begins in a table of `size` (a power of two) places: the high bits of the product, which
+/// depend on every byte of it.
+fn home(ending: u32, size: usize) -> usize {
+    (u64::from(ending.wrapping_mul(0x9e37_79b1)) * size as u64 >> 32) as usize
 }
 
 fn first_slot(three: u32) -> usize {

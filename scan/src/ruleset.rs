@@ -15,7 +15,8 @@ use crate::dfa::{Dfa, LazyDfa};
 use crate::error::LoadError;
 use crate::finding::{Action, Family, RuleId, Severity};
 use crate::literals::{self, Candidates, LiteralSet, Portable};
-use crate::pack::{Edges, Nearby, Pack, RuleSpec, What};
+use crate::nearby::{ListId, NearbyBuilder, NearbyWords};
+use crate::pack::{Pack, RuleSpec, What};
 use crate::pattern;
 use crate::plan::{Anchor, ByteSet, Key, Plan, any_byte, concat};
 use crate::profile::Profile;
@@ -56,6 +57,7 @@ pub struct RuleSet {
     pub(crate) triggers: Triggers,
     pub(crate) probes: Vec<Probe>,
     pub(crate) trackers: Vec<TrackerUse>,
+    pub(crate) words: NearbyWords,
     /// Bytes of released text that are kept to look back at.
     pub(crate) history: usize,
     profile: String,
@@ -70,37 +72,10 @@ pub(crate) struct Member {
     pub(crate) ends: u16,
     pub(crate) post: Option<Arc<LazyDfa>>,
     pub(crate) checks: Vec<Check>,
-    pub(crate) nearby: Option<Arc<Words>>,
-    pub(crate) unless: Option<Arc<Words>>,
+    pub(crate) nearby: Option<ListId>,
+    pub(crate) unless: Option<ListId>,
     /// For regions: what follows BEGIN.
     pub(crate) region: Option<Dfa>,
-}
-
-/// Words to look for before a span.
-#[derive(Debug)]
-pub(crate) struct Words {
-    finder: aho_corasick::AhoCorasick,
-    edges: Vec<Edges>,
-    within: usize,
-}
-
-impl Words {
-    fn new(n: &Nearby) -> Result<Words, String> {
-        let (words, edges): (Vec<&str>, Vec<Edges>) = n.words.iter().map(|w| Edges::of(w)).unzip();
-        let finder = aho_corasick::AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .build(words)
-            .map_err(|e| format!("its nearby words do not fit into an automaton: {e}"))?;
-        Ok(Words { finder, edges, within: n.within })
-    }
-
-    /// Whether one of the words stands in the last `within` bytes of `before`.
-    pub(crate) fn stand_in(&self, before: &[u8]) -> bool {
-        let window = &before[before.len().saturating_sub(self.within)..];
-        self.finder
-            .find_overlapping_iter(window)
-            .any(|m| self.edges[m.pattern().as_usize()].hold(window, m.start(), m.end()))
-    }
 }
 
 /// Rules that share a forward automaton.
@@ -202,6 +177,7 @@ impl RuleSet {
             triggers,
             probes,
             trackers,
+            words: c.words.build().map_err(whole)?,
             history: c.history,
             profile: profile.name.clone(),
             fingerprint: *hash.finalize().as_bytes(),
@@ -321,7 +297,7 @@ struct Compiler {
     /// Class rules that wait for their bucket.
     class: Vec<ClassRule>,
     literal_index: HashMap<Vec<u8>, usize>,
-    words: HashMap<String, Arc<Words>>,
+    words: NearbyBuilder,
     /// The pack at hand is known to build.
     lazy: bool,
     /// What acting rules hold before their literal is seen.
@@ -386,7 +362,8 @@ impl Compiler {
             return Err("a region must begin with literal text".into());
         }
         let member = self.members.len();
-        let (nearby, unless) = (self.words(spec.nearby.as_ref())?, self.words(spec.unless.as_ref())?);
+        let nearby = spec.nearby.as_ref().map(|n| self.words.add(n)).transpose()?;
+        let unless = spec.unless.as_ref().map(|n| self.words.add(n)).transpose()?;
         let post = plan.post.map(|p| self.shared(&p, None)).transpose()?;
         self.members.push(Member {
             rule,
@@ -479,17 +456,6 @@ impl Compiler {
             d.build()?;
         }
         Ok(d)
-    }
-
-    fn words(&mut self, n: Option<&Nearby>) -> Result<Option<Arc<Words>>, String> {
-        let Some(n) = n else { return Ok(None) };
-        let key = format!("{n:?}");
-        if let Some(w) = self.words.get(&key) {
-            return Ok(Some(Arc::clone(w)));
-        }
-        let w = Arc::new(Words::new(n)?);
-        self.words.insert(key, Arc::clone(&w));
-        Ok(Some(w))
     }
 
     /// Puts class rules together, acting and reporting ones apart; a bucket whose automaton explodes is halved.

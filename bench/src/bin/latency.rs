@@ -132,7 +132,7 @@ fn throughput(rules: &Arc<RuleSet>, quick: bool, rows: &mut Vec<Row>) {
 
 fn one_push(rules: &Arc<RuleSet>, quick: bool, rows: &mut Vec<Row>) {
     let text = corpus::source(if quick { 1 << 20 } else { 8 << 20 });
-    let Ok(mut h) = Histogram::<u64>::new(3) else { return };
+    let Ok(mut h) = Histogram::<u64>::new_with_bounds(1, 60_000_000_000, 3) else { return };
     let (mut f, mut scratch, mut sink) = (stream(rules), Scratch::default(), Count::default());
     for piece in text.chunks(40) {
         let t = Instant::now();
