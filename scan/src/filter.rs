@@ -60,7 +60,6 @@ pub struct Scratch {
     /// Where heads of an inner literal may begin.
     heads: Vec<usize>,
     hit_members: Vec<usize>,
-    near: Near,
     live: Vec<Live>,
     /// Group, start and end of each automaton that began in this piece and accepted nothing.
     dead: Vec<(u32, u64, u64)>,
@@ -118,6 +117,7 @@ pub struct StreamFilter {
     /// Where the last match of a member ended: its next one starts there or behind.
     cooldown: Vec<(u32, u64)>,
     regions: Vec<Region>,
+    near: Near,
     trackers: Vec<Box<dyn Tracker>>,
     splicer: Splicer,
     report: Report,
@@ -139,6 +139,7 @@ impl StreamFilter {
             live: Vec::new(),
             cooldown: Vec::new(),
             regions: Vec::new(),
+            near: Near::default(),
             trackers,
             splicer: Splicer::new(1),
             report: Report { complete: true, ..Report::default() },
@@ -196,6 +197,7 @@ impl StreamFilter {
             + self.live.capacity() * size_of::<Live>()
             + self.cooldown.capacity() * size_of::<(u32, u64)>()
             + self.regions.capacity() * size_of::<Region>()
+            + self.near.memory()
             + self.splicer.memory()
             + self.trackers.iter().map(|t| t.memory() + size_of::<Box<dyn Tracker>>()).sum::<usize>()
     }
@@ -210,7 +212,6 @@ impl StreamFilter {
         let fresh = w.end() - piece.len() as u64;
         let mut pass = Pass { rules: &rules, w, fresh, eof, s: scratch };
         pass.s.decided.clear();
-        pass.s.near.clear();
         pass.s.dead.clear();
         pass.resume(self);
         pass.candidates(self);
@@ -497,7 +498,7 @@ impl Pass<'_> {
                 continue;
             }
             let member = &rules.members[*m];
-            if let Some(end) = self.longest(member, start) {
+            if let Some(end) = self.longest(&mut f.near, member, start) {
                 self.accept(f, id, start, end, at);
             }
         }
@@ -506,7 +507,7 @@ impl Pass<'_> {
     }
 
     /// The longest end at which BODY, POST and the checks hold.
-    fn longest(&mut self, m: &Member, start: u64) -> Option<u64> {
+    fn longest(&self, near: &mut Near, m: &Member, start: u64) -> Option<u64> {
         let w = self.w;
         let mut ends =
             self.s.ends.iter().rev().filter(|(p, _)| *p == m.ends).map(|(_, n)| start - 1 + *n as u64).peekable();
@@ -522,10 +523,9 @@ impl Pass<'_> {
                     any
                 })
         })?;
-        let before = w.slice(0, start);
-        let (near, words) = (&mut self.s.near, &self.rules.words);
-        let wanted = m.nearby.is_none_or(|list| near.has(words, list, start, before));
-        let unwanted = wanted && m.unless.is_some_and(|list| near.has(words, list, start, before));
+        let words = &self.rules.words;
+        let wanted = m.nearby.is_none_or(|list| near.has(words, list, start, w));
+        let unwanted = wanted && m.unless.is_some_and(|list| near.has(words, list, start, w));
         (wanted && !unwanted).then_some(end)
     }
 

@@ -149,7 +149,7 @@ fn key(ending: u32, len: u32) -> u32 {
 /// Where an ending's search begins in a table of `size` (a power of two) places: the high bits of the product, which
 /// depend on every byte of it.
 fn home(ending: u32, size: usize) -> usize {
-    (u64::from(ending.wrapping_mul(0x9e37_79b1)) * size as u64 >> 32) as usize
+    ((u64::from(ending.wrapping_mul(0x9e37_79b1)) * size as u64) >> 32) as usize
 }
 
 fn first_slot(three: u32) -> usize {
