@@ -136,7 +136,7 @@ impl Near {
             self.seen.retain(|s| s.start + KEPT >= to);
         }
         // A word may have begun before what was read, but not ended there.
-        let begin = self.upto.saturating_sub(all.longest as u64).max(self.from);
+        let begin = self.upto.saturating_sub(all.longest as u64).max(self.from).max(w.base);
         for m in all.finder.find_overlapping_iter(w.slice(begin, to)) {
             let (start, end) = (begin + m.start() as u64, begin + m.end() as u64);
             if end > self.upto {

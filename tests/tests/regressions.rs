@@ -126,3 +126,14 @@ fn a_token_is_not_replaced_again() {
     let once = run(&set, b"key=abcdef0123 ", &[]).out.bytes;
     assert!(once != b"key=abcdef0123 ".to_vec() && run(&set, &once, &[]).out.bytes == once);
 }
+
+#[test]
+fn words_are_seen_again_behind_an_earlier_question() {
+    let rule = r#"
+pattern = '[^a](?P<span>(?:(?:ab|b)){0,2}@(?:(?:ab|b)){0,2})(?:ab)?'
+unless = { words = ["ab"], within = 4 }
+action = "flag"
+"#;
+    right(&[rule], "\u{fffd}-1[bab@1-1y@abb,@ab".as_bytes());
+    right(&[rule], b"?-1[bab@1-1y@abb,@ab");
+}
