@@ -313,14 +313,15 @@ impl Dfa {
         }
     }
 
-    /// The states one byte on from `from`; calls `f` with every byte that leads there. A state that is decided already
-    /// leads anywhere: a span may be shorter than what is asked about.
+    /// The states one byte on from `from`; calls `f` with every byte that leads there. An accepting state that nothing
+    /// follows leads anywhere: a span may be shorter than what is asked about. A state that can only fail leads nowhere.
     pub(crate) fn step(&self, from: &[State], mut f: impl FnMut(u8)) -> Vec<State> {
+        let flags = |q: State| self.flags[usize::from(q)];
         let mut to = Vec::new();
         for q in from {
             for b in 0..=255u8 {
-                let next = if self.flags[usize::from(*q)] & VIABLE == 0 { *q } else { self.next(*q, b) };
-                if next != 0 {
+                let next = if flags(*q) & (VIABLE | OPEN) == 0 { *q } else { self.next(*q, b) };
+                if flags(next) & (VIABLE | OPEN | ALWAYS | DELAYED) != 0 {
                     f(b);
                     to.push(next);
                 }

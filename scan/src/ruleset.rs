@@ -128,9 +128,9 @@ pub(crate) const TRIGGER_BYTES: usize = 8;
 /// Where class rules are tried: one bit a bucket.
 #[derive(Debug)]
 pub(crate) struct Triggers {
-    pub(crate) guard: [u8; 256],
+    pub(crate) guard: [u16; 256],
     /// What the first bytes of a span can be, each by itself.
-    pub(crate) bytes: [[u8; 256]; TRIGGER_BYTES],
+    pub(crate) bytes: [[u16; 256]; TRIGGER_BYTES],
     /// Group of each bucket.
     pub(crate) groups: Vec<u32>,
 }
@@ -271,7 +271,7 @@ struct ClassRule {
     member: usize,
 }
 
-/// At most three buckets of rules that begin alike and consist of the same kinds of bytes; what is rare goes together.
+/// At most six buckets of rules that begin alike and consist of the same kinds of bytes; what is rare goes together.
 fn by_kind(mut rules: Vec<ClassRule>) -> Vec<Vec<ClassRule>> {
     rules.sort_by_key(|c| (c.kind, c.member));
     let mut buckets: Vec<Vec<ClassRule>> = Vec::new();
@@ -282,7 +282,7 @@ fn by_kind(mut rules: Vec<ClassRule>) -> Vec<Vec<ClassRule>> {
         }
     }
     buckets.sort_by_key(|b| std::cmp::Reverse(b.len()));
-    let rest: Vec<ClassRule> = buckets.drain(2.min(buckets.len())..).flatten().collect();
+    let rest: Vec<ClassRule> = buckets.drain(5.min(buckets.len())..).flatten().collect();
     buckets.push(rest);
     buckets
 }
@@ -473,8 +473,8 @@ impl Compiler {
             let bodies: Vec<Hir> = bucket.iter().filter_map(|c| c.body.clone()).collect();
             match Dfa::several(&hirs, &bodies) {
                 Ok(forward) => {
-                    if triggers.groups.len() == 8 {
-                        return Err("the class rules need more than eight automata".into());
+                    if triggers.groups.len() == 16 {
+                        return Err("the class rules need more than sixteen automata".into());
                     }
                     let bit = 1 << triggers.groups.len();
                     let mut states = forward.step(&[forward.start()], |b| triggers.guard[usize::from(b)] |= bit);
