@@ -424,15 +424,13 @@ impl Rewrite<'_> {
                 delayed[i] = list(self.ids[i]);
             }
         }
-        // With several patterns "accepted whatever follows" must hold for each of them, not for their union: where the
-        // sets differ with the next byte, the verdict stays open.
+        // With several patterns "accepted whatever follows" must hold for each of them and for every mark, not for their
+        // union: where the sets differ with the next byte, the verdict stays open.
         if several {
             for i in 1..n {
                 if flags[i] & ALWAYS != 0 {
                     let row = &rows[i * width..(i + 1) * width];
-                    let decisive = |l: &[u16]| l.iter().copied().filter(|p| usize::from(*p) < self.decisive).collect();
-                    let here: Vec<u16> = decisive(&accepts[i]);
-                    if row.iter().any(|t| here != decisive(&delayed[usize::from(*t)])) {
+                    if row.iter().any(|t| delayed[usize::from(*t)] != accepts[i]) {
                         flags[i] = flags[i] & !ALWAYS | OPEN;
                     }
                 }
@@ -457,6 +455,11 @@ impl Rewrite<'_> {
         if several && self.decisive <= 64 {
             let bits = |list: &[u16]| bits(list, self.decisive);
             viable = viable_patterns(&rows, width, &accepts, &delayed, self.decisive);
+            // Where the verdict is open, what is accepted either way is not settled yet either.
+            for i in (1..n).filter(|i| flags[*i] & OPEN != 0) {
+                let row = &rows[i * width..(i + 1) * width];
+                viable[i] |= row.iter().fold(bits(&accepts[i]), |a, t| a | bits(&delayed[usize::from(*t)]));
+            }
             accepted = (0..n)
                 .map(|i| {
                     let here = if flags[i] & ALWAYS != 0 { bits(&accepts[i]) } else { 0 };

@@ -329,6 +329,8 @@ impl Pass<'_> {
         let q = self.group(g).forward.start();
         let bytes = self.w.slice(context, self.w.end());
         match self.forward(g, q, 0, context, bytes) {
+            // A later start is decided behind its shortest span: a death before that cannot come between.
+            Phase::Done { at, matched: 0 } if at <= start + 1 + self.group(g).least => {}
             Phase::Done { at, matched: 0 } => self.s.dead.push((g, start, at)),
             phase => {
                 if !f.live.iter().any(|l| l.group == g && l.start == start && !matches!(l.phase, Phase::Key(_))) {

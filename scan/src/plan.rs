@@ -29,6 +29,10 @@ const MAX_HEAD: usize = 256;
 /// word of a text.
 const MAX_FIRST: usize = 40;
 
+/// In a plan's `kind`: a span may begin inside a word. Rules with and without a real guard must not share a bucket, or
+/// the guards of the others would be worth nothing in its trigger tables.
+pub(crate) const ANYWHERE: u16 = 1 << 15;
+
 /// What gives a rule away.
 #[derive(Clone, Debug)]
 pub(crate) enum Anchor {
@@ -175,6 +179,9 @@ impl Plan {
                 literals,
             };
             return Ok(());
+        }
+        if all_bytes(guard).has(b'e') {
+            self.kind |= ANYWHERE;
         }
         if !narrow {
             return Err(format!(

@@ -18,7 +18,7 @@ use crate::literals::{self, Candidates, LiteralSet, Portable};
 use crate::nearby::{ListId, NearbyBuilder, NearbyWords};
 use crate::pack::{Pack, RuleSpec, What};
 use crate::pattern;
-use crate::plan::{Anchor, ByteSet, Key, Plan, any_byte, concat};
+use crate::plan::{ANYWHERE, Anchor, ByteSet, Key, Plan, any_byte, concat};
 use crate::profile::Profile;
 use crate::trackers::{self, TrackerSpec};
 
@@ -89,6 +89,8 @@ pub(crate) struct Group {
     /// Indices into `members`, in the order of the automaton's patterns.
     pub(crate) members: Vec<usize>,
     pub(crate) acting: bool,
+    /// Shortest span of any member, in bytes.
+    pub(crate) least: u64,
     /// Literals inside longer ones, see [`literals::nested`].
     pub(crate) nested: Vec<(Vec<u8>, u64)>,
 }
@@ -271,7 +273,7 @@ struct ClassRule {
     member: usize,
 }
 
-/// At most six buckets of rules that begin alike and consist of the same kinds of bytes; what is rare goes together.
+/// At most seven buckets of rules that begin alike and consist of the same kinds of bytes; what is rare goes together.
 fn by_kind(mut rules: Vec<ClassRule>) -> Vec<Vec<ClassRule>> {
     rules.sort_by_key(|c| (c.kind, c.member));
     let mut buckets: Vec<Vec<ClassRule>> = Vec::new();
@@ -282,8 +284,9 @@ fn by_kind(mut rules: Vec<ClassRule>) -> Vec<Vec<ClassRule>> {
         }
     }
     buckets.sort_by_key(|b| std::cmp::Reverse(b.len()));
-    let rest: Vec<ClassRule> = buckets.drain(5.min(buckets.len())..).flatten().collect();
-    buckets.push(rest);
+    let rest = buckets.drain(5.min(buckets.len())..).flatten();
+    let (anywhere, guarded) = rest.partition(|c: &ClassRule| c.kind & ANYWHERE != 0);
+    buckets.extend([anywhere, guarded]);
     buckets
 }
 
@@ -378,9 +381,9 @@ impl Compiler {
         self.history = self.history.max(within);
         let acting = action.acts();
         let span = plan.max_span;
+        let least = plan.body.as_ref().unwrap_or(&plan.forward).properties().minimum_len().unwrap_or(1) - 1;
         let (literals, head, prefixes) = match plan.anchor {
             Anchor::Class => {
-                let least = plan.body.as_ref().unwrap_or(&plan.forward).properties().minimum_len().unwrap_or(1) - 1;
                 self.class.push(ClassRule {
                     acting,
                     forward: plan.forward,
@@ -419,6 +422,7 @@ impl Compiler {
             head,
             members: vec![member],
             acting,
+            least: least as u64,
         };
         let engine = format!(
             "{} of {} literal(s), spans of at most {span} bytes",
@@ -500,6 +504,7 @@ impl Compiler {
                         head: None,
                         members: bucket.iter().map(|c| c.member).collect(),
                         acting: bucket[0].acting,
+                        least: least as u64,
                         nested: Vec::new(),
                     });
                 }

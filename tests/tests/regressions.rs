@@ -137,3 +137,14 @@ action = "flag"
     right(&[rule], "\u{fffd}-1[bab@1-1y@abb,@ab".as_bytes());
     right(&[rule], b"?-1[bab@1-1y@abb,@ab");
 }
+
+#[test]
+fn an_end_that_hangs_on_the_next_byte() {
+    let rule = |action| format!("pattern = '(?P<span>[0-9](?:-)?(?:\\b))[ -]'\naction = \"{action}\"");
+    for action in ["replace", "block"] {
+        invariant(&[&rule(action)], b"?9- 1--1-1");
+        invariant(&[&rule(action)], b"J4-");
+    }
+    right(&[&rule("replace")], b"?9- 1--1-1");
+    right(&["pattern = '[^a](?P<span>(?:1|0-)(?:(?:ab|b))?(?:\\b))b'"], b"T0-bb");
+}
