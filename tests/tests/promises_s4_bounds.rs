@@ -141,11 +141,11 @@ fn every_rule_again_and_again() {
         }
         for mut unit in units {
             unit.truncate(2000);
-            let text = unit.repeat(40_000 / unit.len().max(1));
+            let text = unit.repeat(12_000 / unit.len().max(1));
             let mut run = Run::new(&set);
             run.push(&text, 1021);
             unit.pop();
-            run.push(&unit.repeat(40_000 / unit.len().max(1)), 1021);
+            run.push(&unit.repeat(12_000 / unit.len().max(1)), 1021);
             if !matches!(rule.what, What::Region { .. }) {
                 run.ends_well(&rule.name);
             }
