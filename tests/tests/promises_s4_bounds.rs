@@ -11,8 +11,8 @@ use forebay_tests::{corpus, sample};
 
 /// A live span, a full splice before it, and what overlaps both.
 const MOST_HELD: usize = 3 * MAX_SPAN;
-/// State of one stream, in bytes. An idle one is far below: see the test for it.
-const MOST_MEMORY: usize = 1 << 20;
+/// State of one stream under attack, in bytes: tens of thousands of live automata. An idle one is far below.
+const MOST_MEMORY: usize = 4 << 20;
 
 /// Counts what comes and keeps the last of it.
 #[derive(Default)]
