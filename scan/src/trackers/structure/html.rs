@@ -78,7 +78,7 @@ const VOID: [&[u8]; 17] = [
     b"frame",
     b"basefont",
 ];
-/// End tags that HTML lets out (13.1.2.4), and formatting that is often closed out of order.
+/// End tags that HTML lets out ("Optional tags" in its standard), and formatting that is often closed out of order.
 const LOOSE: [&[u8]; 26] = [
     b"p",
     b"li",
