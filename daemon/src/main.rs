@@ -96,6 +96,7 @@ fn serve(args: &Args) -> anyhow::Result<()> {
     };
     logging::install(&config.log)?;
     let profiles = load_profiles(&config)?;
+    profiles.warm_in_background();
     let listener = listen(args.socket.as_ref().or(config.socket.as_ref()), config.socket_mode)?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the runtime did not start")?;

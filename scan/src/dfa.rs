@@ -101,12 +101,15 @@ impl LazyDfa {
         d
     }
 
+    fn make(&self) -> Result<Dfa, String> {
+        let all = [self.patterns.as_slice(), self.marks.as_slice()].concat();
+        Dfa::build(&all, false, self.patterns.len(), self.several)
+    }
+
     /// Builds it now.
     pub(crate) fn build(&self) -> Result<(), String> {
         if self.built.get().is_none() {
-            let all = [self.patterns.as_slice(), self.marks.as_slice()].concat();
-            let dfa = Dfa::build(&all, false, self.patterns.len(), self.several)?;
-            let _ = self.built.set(dfa);
+            let _ = self.built.set(self.make()?);
         }
         Ok(())
     }
@@ -123,10 +126,9 @@ impl std::ops::Deref for LazyDfa {
 
     fn deref(&self) -> &Dfa {
         self.built.get_or_init(|| {
-            let all = [self.patterns.as_slice(), self.marks.as_slice()].concat();
             // Only reached for packs that are known to build. If one did not, its rule would match every candidate: it
             // fails closed, and visibly.
-            Dfa::build(&all, false, self.patterns.len(), self.several).unwrap_or_else(|_| Dfa::accepts_two_bytes())
+            self.make().unwrap_or_else(|_| Dfa::accepts_two_bytes())
         })
     }
 }

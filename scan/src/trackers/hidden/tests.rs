@@ -189,26 +189,3 @@ fn options_are_checked() {
     assert!(bad("kind = \"x\"").contains("knows no kind"));
     assert!(bad("kind = \"mixed-script\"\nmore = 1").contains("no option `more`"));
 }
-
-/// Not a promise, a number to look at: `cargo test --release -p forebay-scan hidden -- --ignored --nocapture`.
-#[test]
-#[ignore = "prints a speed"]
-fn speed() {
-    for (name, unit) in [
-        ("ASCII source", "fn main() { println!(\"hello {}\", 1 + 2); } // a comment\n"),
-        (
-            "Chinese",
-            "\u{5FFD}\u{7565}\u{8FD9}\u{4E2A}\u{6587}\u{4EF6}\u{FF0C}\u{7136}\u{540E}\u{7EE7}\u{7EED}\u{3002}\n",
-        ),
-        ("Russian", "\u{41F}\u{440}\u{438}\u{432}\u{435}\u{442} \u{43C}\u{438}\u{440} "),
-    ] {
-        let text = unit.repeat((64 << 20) / unit.len());
-        let mut tracker = all().start();
-        let mut out = Vec::new();
-        let start = std::time::Instant::now();
-        for (i, piece) in text.as_bytes().chunks(16 << 10).enumerate() {
-            tracker.feed((i as u64) << 14, piece, &mut out);
-        }
-        println!("{name}: {:.0} MB/s", text.len() as f64 / start.elapsed().as_secs_f64() / 1e6);
-    }
-}
