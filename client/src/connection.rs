@@ -31,7 +31,8 @@ use crate::options::{ConnectOptions, FailPolicy, OpenOptions};
 /// let (written, read) = tokio::join!(write, receiver.read_to_end(&mut clean));
 /// written?;
 /// read?;
-/// println!("{:?} {:?}", receiver.summary(), receiver.take_findings());
+/// let findings = receiver.take_findings();
+/// println!("{:?} {findings:?}", receiver.summary());
 /// # Ok(())
 /// # }
 /// ```
