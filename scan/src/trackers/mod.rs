@@ -8,6 +8,7 @@
 //! A tracker is built once per rule set from all rules that name it (its vocabulary lives in their `options`), and
 //! started once per stream.
 
+mod block;
 mod elision;
 mod hidden;
 pub(crate) mod structure;

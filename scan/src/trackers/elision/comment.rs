@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use crate::trackers::block;
+
 /// How a line introduces its comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opener {
@@ -58,9 +60,9 @@ pub(super) const BLOCKS: [(&[u8], &[u8]); 7] = [
     (b"{#", b"#}"),
 ];
 
-/// Reads a line (no line feed; trailing blanks allowed).
-pub(super) fn shape(line: &[u8]) -> Shape {
-    let mut start = indent(line);
+/// Reads a line (no line feed; trailing blanks allowed) with its [`indent`].
+pub(super) fn shape(line: &[u8], blanks: usize) -> Shape {
+    let mut start = blanks;
     let mut end = line.len();
     while end > start && line[end - 1].is_ascii_whitespace() {
         end -= 1;
@@ -77,7 +79,7 @@ pub(super) fn shape(line: &[u8]) -> Shape {
         return Shape::Code;
     }
     for (i, (open, close)) in BLOCKS.iter().enumerate() {
-        if !text.starts_with(open) {
+        if open[0] != text[0] || !text.starts_with(open) {
             continue;
         }
         return match find(&text[open.len()..], close) {
@@ -103,6 +105,33 @@ pub(super) fn shape(line: &[u8]) -> Shape {
         return Shape::Whole(Whole { opener: Opener::Bare, span: start..end, body: start..end });
     }
     Shape::Code
+}
+
+/// Whether a line can be a comment, by its first byte behind the blanks and its last.
+#[inline]
+pub(super) fn may_be_whole(line: &[u8], blanks: usize) -> bool {
+    let opens = line.get(blanks).is_some_and(|first| {
+        matches!(
+            first,
+            b'/' | b'#'
+                | b'-'
+                | b';'
+                | b'%'
+                | b'\''
+                | b'"'
+                | b'*'
+                | b'+'
+                | b'{'
+                | b'<'
+                | b'('
+                | b'['
+                | b'.'
+                | 0xe2
+                | 0xe3
+                | 0xef
+        )
+    });
+    opens || line.last().is_some_and(|last| *last == b'.' || last.is_ascii_whitespace())
 }
 
 /// The line comment opener at the start of `text` and its length.
@@ -180,7 +209,7 @@ fn in_string(before: &[u8]) -> bool {
 
 /// Blanks at the start.
 pub(super) fn indent(line: &[u8]) -> usize {
-    line.iter().take_while(|b| b.is_ascii_whitespace()).count()
+    block::blanks(line)
 }
 
 pub(super) fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {

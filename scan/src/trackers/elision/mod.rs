@@ -24,6 +24,7 @@ mod words;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::block::{BLOCK, block, line_feeds, places};
 use super::{Mark, Tracker, TrackerSpec};
 use crate::finding::Report;
 use comment::{BLOCKS, Opener, Shape, Whole};
@@ -60,6 +61,8 @@ impl TrackerSpec for CommentElision {
             line: Vec::new(),
             line_at: 0,
             line_long: false,
+            marked: false,
+            prev: b'\n',
             above: Vec::new(),
             blank_above: true,
             triple: None,
@@ -78,6 +81,10 @@ struct State {
     line_at: u64,
     /// It is longer than its kept head.
     line_long: bool,
+    /// A block that the line stands in has a mark that [`State::look_along`] looks for.
+    marked: bool,
+    /// The last byte.
+    prev: u8,
     /// The head of the last line that was not blank.
     above: Vec<u8>,
     /// There was a blank line (or nothing) between `above` and the current line.
@@ -109,22 +116,37 @@ struct Pending {
 
 impl Tracker for State {
     fn feed(&mut self, at: u64, bytes: &[u8], out: &mut Vec<Mark>) {
-        let mut from = 0;
-        for lf in memchr::memchr_iter(b'\n', bytes) {
-            let next = at + offset(lf) + 1;
-            if self.line.is_empty() && !self.line_long {
-                let line = &bytes[from..lf];
-                let long = line.len() > MAX_LINE;
-                self.take_line(&line[..line.len().min(MAX_LINE)], at + offset(from), long, next, out);
-            } else {
-                self.keep(&bytes[from..lf]);
-                let line = std::mem::take(&mut self.line);
-                let long = std::mem::take(&mut self.line_long);
-                self.take_line(&line, self.line_at, long, next, out);
-                self.line = line;
-                self.line.clear();
+        let (mut from, mut base) = (0, 0);
+        while base < bytes.len() {
+            if self.line_long || base - from > MAX_LINE {
+                // Nothing in the line matters any more but its end.
+                let Some(lf) = memchr::memchr(b'\n', &bytes[base..]) else { break };
+                base += lf;
             }
-            from = lf + 1;
+            let part = &bytes[base..bytes.len().min(base + BLOCK)];
+            let block = block(part);
+            // Behind the last line feed of a block, what was marked counts for the line that goes on, too.
+            let marked = self.has_marks(&block);
+            self.marked |= marked;
+            for i in places(line_feeds(&block)) {
+                let (lf, next) = (base + i, at + offset(base + i) + 1);
+                if self.line.is_empty() && !self.line_long {
+                    let line = &bytes[from..lf];
+                    let long = line.len() > MAX_LINE;
+                    self.take_line(&line[..line.len().min(MAX_LINE)], at + offset(from), long, next, out);
+                } else {
+                    self.keep(&bytes[from..lf]);
+                    let line = std::mem::take(&mut self.line);
+                    let long = std::mem::take(&mut self.line_long);
+                    self.take_line(&line, self.line_at, long, next, out);
+                    self.line = line;
+                    self.line.clear();
+                }
+                self.marked = marked;
+                from = lf + 1;
+            }
+            self.prev = part[part.len() - 1];
+            base += BLOCK;
         }
         if from < bytes.len() {
             if self.line.is_empty() && !self.line_long {
@@ -159,7 +181,24 @@ impl Tracker for State {
 }
 
 impl State {
+    /// Whether there may be a triple quote or an opener of a block comment, which may have begun in the block before.
+    #[inline]
+    fn has_marks(&self, block: &[u8; BLOCK]) -> bool {
+        const LANES: usize = 16;
+        let pair = |a: u8, b: u8| (a == b'"') & (b == b'"') | (a == b'/') & (b == b'*') | (a == b'<') & (b == b'!');
+        let mut hits = [false; LANES];
+        for from in [0, LANES, 2 * LANES, BLOCK - 1 - LANES] {
+            for (i, hit) in hits.iter_mut().enumerate() {
+                *hit |= pair(block[from + i], block[from + i + 1]);
+            }
+        }
+        hits.contains(&true) | pair(self.prev, block[0])
+    }
+
     fn keep(&mut self, bytes: &[u8]) {
+        if self.line_long {
+            return;
+        }
         let room = MAX_LINE - self.line.len();
         self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
         self.line_long |= bytes.len() > room;
@@ -210,11 +249,12 @@ impl State {
             self.settle(p, line, next, out);
         }
         let inside = self.triple.is_some();
-        let inline = self.look_along(line);
+        let inline = if self.marked || inside { self.look_along(line) } else { None };
         if self.block.is_some() {
             self.continue_block(line, at, long, next, out);
         } else if !inside && self.triple.is_none() && !long {
-            match comment::shape(line) {
+            let shape = if comment::may_be_whole(line, start) { comment::shape(line, start) } else { Shape::Code };
+            match shape {
                 Shape::Whole(w) => self.consider(line, at, start, w, next, out),
                 Shape::Opens(span, pair) => {
                     let mut body = Some(Vec::new());
@@ -235,6 +275,7 @@ impl State {
     fn look_along(&mut self, line: &[u8]) -> Option<usize> {
         let mut comment = None;
         let mut skip = 0;
+        let line = if self.marked { line } else { b"" };
         for i in memchr::memchr3_iter(b'"', b'*', b'!', line) {
             if i < skip {
                 continue;
@@ -307,14 +348,14 @@ impl State {
     }
 
     fn verdict(&self, body: &[u8], opener: Opener) -> Option<(usize, Verdict)> {
-        if body.len() > MAX_BODY || !self.spec.vocabulary.plausible(body, false) {
+        if body.len() > MAX_BODY || opener == Opener::Slashes && body.trim_ascii_start().starts_with(b"//") {
+            return None; // too long, or an example inside documentation
+        }
+        if !self.spec.vocabulary.plausible(body, false) {
             return None;
         }
-        if opener == Opener::Bare && frame::codelike(body)
-            || opener == Opener::Slashes && body.trim_ascii_start().starts_with(b"//")
-        {
-            // A tuple or a call; an example inside documentation.
-            return None;
+        if opener == Opener::Bare && frame::codelike(body) {
+            return None; // a tuple or a call
         }
         let framed = frame::unframe(body)?;
         let (rule, verdict) = grammar::judge(&self.spec.vocabulary, &framed)?;

@@ -84,6 +84,8 @@ pub(super) mod class {
 
 /// Most words of one language. A pack is written by people; this bounds the trie against a generated one.
 const MAX_WORDS: usize = 4096;
+/// Letters of the alphabet.
+const LETTERS: usize = 26;
 /// Longest suffix that a stem takes, in bytes: German and Russian endings, not the second half of a compound.
 const MAX_SUFFIX: usize = 8;
 /// Most parts of a body: an elision is a short phrase. Bounds the time of a body that is all one-letter words.
@@ -105,6 +107,8 @@ pub(super) struct Vocabulary {
     nodes: Vec<Node>,
     /// The children of the first node by byte, zero for none: most walks end here.
     root: Vec<u32>,
+    /// See [`Vocabulary::heads`].
+    heads: Vec<Head>,
 }
 
 #[derive(Debug, Default)]
@@ -115,6 +119,19 @@ struct Node {
     inside: bool,
     /// The same, as a stem.
     inside_stem: bool,
+    /// A stem ends here: whatever letters follow, it is a word.
+    open: bool,
+}
+
+/// The words that begin with two letters.
+#[derive(Clone, Copy, Debug, Default)]
+struct Head {
+    /// The node behind them; zero for none.
+    node: u32,
+    /// The letters that may follow, a bit each: after three letters most words of most texts are strange.
+    thirds: u32,
+    /// A stem ends there: whatever follows is a word.
+    open: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -146,7 +163,8 @@ pub(super) struct Content {
 impl Vocabulary {
     /// Builds the vocabulary from the options of the rules, in order. Errors name the option.
     pub(super) fn build(rules: &[&toml::Table]) -> Result<Vocabulary, String> {
-        let mut v = Vocabulary { languages: Vec::new(), nodes: vec![Node::default()], root: vec![0; 256] };
+        let mut v =
+            Vocabulary { languages: Vec::new(), nodes: vec![Node::default()], root: vec![0; 256], heads: Vec::new() };
         for (i, options) in rules.iter().enumerate() {
             let language = u16::try_from(i).map_err(|_| "more than 65535 languages; merge some".to_owned())?;
             v.add(language, options)?;
@@ -154,6 +172,10 @@ impl Vocabulary {
         for (b, node) in &v.nodes[0].next {
             v.root[usize::from(*b)] = *node;
         }
+        for n in &mut v.nodes {
+            n.open = n.inside_stem || n.entries.iter().any(|e| e.stem);
+        }
+        v.heads = v.heads();
         Ok(v)
     }
 
@@ -248,27 +270,26 @@ impl Vocabulary {
     /// A quick no for prose, on the raw body: whether its plain ASCII words are in some language, but for the two that
     /// an ellipsis may buy. `open`: the body may go on. Bodies with other letters pass; the cutting into words decides about them.
     pub(super) fn plausible(&self, body: &[u8], open: bool) -> bool {
+        if !body.is_ascii() {
+            return true; // other letters, or an ellipsis of another kind
+        }
         let (mut at, mut strange) = (0, 0);
-        let allowed = if open || memchr::memmem::find(body, b"..").is_some() { 2 } else { 0 };
+        let mut allowed = open.then_some(2);
         while at < body.len() {
             if !body[at].is_ascii_alphabetic() {
-                if !body[at].is_ascii() {
-                    return true;
-                }
                 at += 1;
                 continue;
             }
-            let len = body[at..].iter().take_while(|b| b.is_ascii_alphabetic()).count();
-            let word = &body[at..at + len];
-            at += len;
-            let plain = body.get(at).is_none_or(|b| b.is_ascii() && !b.is_ascii_digit() && !matches!(*b, b'_' | b'('))
-                && !word[1..].iter().any(u8::is_ascii_uppercase);
-            if plain && !self.begins_word(word) {
-                if body[at..].iter().any(|b| !b.is_ascii()) {
-                    return true; // an ellipsis of another kind may follow
-                }
+            let (start, mut capitals) = (at, false);
+            while let Some(b) = body.get(at).filter(|b| b.is_ascii_alphabetic()) {
+                capitals |= at > start && b.is_ascii_uppercase();
+                at += 1;
+            }
+            let word = &body[start..at];
+            let name = capitals || body.get(at).is_some_and(|b| b.is_ascii_digit() || matches!(*b, b'_' | b'('));
+            if !name && !self.begins_word(word) {
                 strange += 1;
-                if strange > allowed {
+                if strange > *allowed.get_or_insert_with(|| if body.windows(2).any(|w| w == b"..") { 2 } else { 0 }) {
                     return false;
                 }
             }
@@ -278,17 +299,46 @@ impl Vocabulary {
 
     /// Whether some entry of some language is this word, is a stem of it, or is a phrase that it stands in.
     fn begins_word(&self, word: &[u8]) -> bool {
-        let mut node = 0;
-        for b in word {
+        let letter = |b: u8| usize::from((b | 0x20).wrapping_sub(b'a'));
+        let (mut node, mut rest) = (0, word);
+        if let [a, b, more @ ..] = word {
+            let Some(head) = self.heads.get(letter(*a) * LETTERS + letter(*b)) else { return false };
+            if head.open {
+                return true;
+            }
+            if head.node == 0 || more.first().is_some_and(|c| head.thirds >> letter(*c) & 1 == 0) {
+                return false;
+            }
+            (node, rest) = (index(head.node), more);
+        }
+        for b in rest {
             let Some(n) = self.step(node, b.to_ascii_lowercase()) else { return false };
             node = n;
             let n = &self.nodes[node];
-            if n.inside_stem || n.entries.iter().any(|e| e.stem) {
+            if n.open {
                 return true;
             }
         }
         let n = &self.nodes[node];
         n.inside || !n.entries.is_empty() || n.next.iter().any(|(b, _)| *b == b' ')
+    }
+
+    /// Where all words of two letters and more begin, by those letters.
+    fn heads(&self) -> Vec<Head> {
+        let mut heads = vec![Head::default(); LETTERS * LETTERS];
+        for (first, line) in (b'a'..=b'z').zip(heads.chunks_exact_mut(LETTERS)) {
+            let Some(one) = self.step(0, first) else { continue };
+            for (second, head) in (b'a'..=b'z').zip(line) {
+                let two = self.step(one, second);
+                head.open = self.nodes[one].open || two.is_some_and(|n| self.nodes[n].open);
+                if let Some(n) = two {
+                    head.node = u32::try_from(n).unwrap_or(0);
+                    let letters = self.nodes[n].next.iter().filter(|(b, _)| b.is_ascii_lowercase());
+                    head.thirds = letters.fold(0, |bits, (b, _)| bits | 1 << (b - b'a'));
+                }
+            }
+        }
+        heads
     }
 
     /// Cuts a normalised body into words of a language. `None` when it holds more unknown words than `allowed`.

@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 use crate::finding::Report;
 
-use super::{Mark, Tracker, TrackerSpec};
+use super::{Mark, Tracker, TrackerSpec, block};
 use chars::{Char, Class, Read, classify, is_foreign, is_foreign_lead, may_begin, read, read_back};
 
 /// Longest span of one finding, in bytes. A sentence in tag characters is a few hundred bytes; 4 KiB holds every
@@ -74,7 +74,7 @@ const KINDS: [(&str, Kind); 11] = [
 
 /// The rule of each kind, if a rule names it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wanted([Option<usize>; KINDS.len()]);
+pub(super) struct Wanted([Option<u8>; KINDS.len()]);
 
 /// The tracker, built from the options of its rules, in order.
 pub(super) fn build(rules: &[&toml::Table]) -> Result<Arc<dyn TrackerSpec>, String> {
@@ -88,7 +88,8 @@ pub(super) fn build(rules: &[&toml::Table]) -> Result<Arc<dyn TrackerSpec>, Stri
         let kind = kind.ok_or_else(|| format!("`hidden-text` needs `kind`, one of {}", names()))?;
         let slot = KINDS.iter().position(|(name, _)| *name == kind);
         let slot = slot.ok_or_else(|| format!("`hidden-text` knows no kind `{kind}`; it knows {}", names()))?;
-        if wanted.0[slot].replace(index).is_some() {
+        // Kinds do not repeat, so an index is below their number.
+        if wanted.0[slot].replace(u8::try_from(index).unwrap_or(u8::MAX)).is_some() {
             return Err(format!("two rules want `hidden-text` kind `{kind}`; keep one"));
         }
     }
@@ -117,7 +118,7 @@ impl Out<'_> {
     pub(super) fn mark(&mut self, kind: Kind, start: u64, end: u64, decided: u64) {
         debug_assert!(start < end && end <= decided);
         if let Some(rule) = self.wanted.0[kind as usize] {
-            self.marks.push(Mark { rule, span: start..end, decided });
+            self.marks.push(Mark { rule: usize::from(rule), span: start..end, decided });
         }
     }
 }
@@ -145,6 +146,11 @@ struct Hidden {
 
 impl Tracker for Hidden {
     fn feed(&mut self, at: u64, bytes: &[u8], out: &mut Vec<Mark>) {
+        if !self.busy && self.cut_len == 0 && is_plain(bytes) {
+            self.remember(bytes);
+            self.at = at + bytes.len() as u64;
+            return;
+        }
         let mut out = Out { wanted: self.wanted, marks: out };
         let (mut at, mut bytes) = (at, bytes);
         if self.cut_len > 0 {
@@ -185,6 +191,9 @@ impl Tracker for Hidden {
     fn live_from(&self) -> Option<u64> {
         // A cut character may turn out to be hidden; `at` is where the bytes read end.
         let cut = (self.cut_len > 0).then_some(self.at);
+        if !self.busy {
+            return cut; // all machines are quiet
+        }
         [cut, self.ansi.live_from(), self.bidi.live_from(), self.invisible.live_from(), self.disguise.live_from()]
             .into_iter()
             .flatten()
@@ -265,7 +274,11 @@ impl Hidden {
     }
 
     fn remember(&mut self, bytes: &[u8]) {
-        for &b in &bytes[bytes.len().saturating_sub(4)..] {
+        if let Some(last) = bytes.last_chunk() {
+            self.tail = *last;
+            return;
+        }
+        for &b in bytes {
             self.tail.rotate_left(1);
             self.tail[3] = b;
         }
@@ -279,14 +292,23 @@ impl Hidden {
     }
 }
 
+/// ASCII without an escape: nothing hidden is or begins there. What small pieces nearly always are.
+#[inline]
+fn is_plain(bytes: &[u8]) -> bool {
+    bytes.chunks(block::BLOCK).all(|part| {
+        let block = block::block(part);
+        // No early exit inside a block, so that it becomes vector code.
+        !block.iter().fold(false, |hit, &b| hit | (b >= 0x80) | (b == 0x1B))
+    })
+}
+
 /// How many of the first `until` bytes cannot begin anything hidden.
 fn skip(bytes: &[u8], until: usize) -> usize {
-    const BLOCK: usize = 64;
+    const BLOCK: usize = block::BLOCK;
     let mut i = 0;
     loop {
-        // Whole blocks of plain ASCII: no early exit inside a block, so that it becomes vector code.
         for block in bytes[i..until].chunks_exact(BLOCK) {
-            if block.iter().fold(false, |hit, &b| hit | (b >= 0x80) | (b == 0x1B)) {
+            if !is_plain(block) {
                 break;
             }
             i += BLOCK;

@@ -6,6 +6,8 @@
 //!
 //! Memory is one word a nesting level, at most [`MAX_DEPTH`]; deeper levels are counted, and their kinds not checked.
 
+use crate::trackers::block::{BLOCK, block, mask};
+
 /// Nesting levels whose kind and place are kept. Real documents stay under 100; `[[[[…` is the attack.
 pub(super) const MAX_DEPTH: usize = 1024;
 
@@ -46,11 +48,22 @@ enum Expect {
     Key,
     Colon,
     CommaOrEnd,
-    Str { key: bool },
-    Escape { key: bool },
-    Hex { key: bool, left: u8 },
+    Str {
+        key: bool,
+    },
+    Escape {
+        key: bool,
+    },
+    Hex {
+        key: bool,
+        left: u8,
+    },
     Number(Number),
-    Literal { text: &'static [u8], seen: u8 },
+    /// In one of [`WORDS`], of which so many bytes were seen.
+    Literal {
+        word: u8,
+        seen: u8,
+    },
     Done,
     Dead,
 }
@@ -105,18 +118,13 @@ pub(super) struct Json {
 
 const OBJECT: u64 = 1 << 63;
 
+const WORDS: [&[u8]; 3] = [b"true", b"false", b"null"];
+
 /// Bytes that end a run inside a string: the quote, the backslash and control characters.
-static STRING_STOP: [bool; 256] = {
-    let mut t = [false; 256];
-    let mut i = 0;
-    while i < 0x20 {
-        t[i] = true;
-        i += 1;
-    }
-    t[b'"' as usize] = true;
-    t[b'\\' as usize] = true;
-    t
-};
+#[inline]
+fn ends_run(b: u8) -> bool {
+    (b < 0x20) | (b == b'"') | (b == b'\\')
+}
 
 impl Json {
     pub(super) fn new(lines: bool) -> Json {
@@ -125,20 +133,91 @@ impl Json {
 
     /// Takes the bytes at offset `at`. Returns at the first byte that is not JSON.
     pub(super) fn feed(&mut self, at: u64, bytes: &[u8]) {
+        for (n, part) in bytes.chunks(BLOCK).enumerate() {
+            self.feed_block(at + u64::try_from(n * BLOCK).unwrap_or(u64::MAX), part, mask(&block(part), ends_run));
+        }
+    }
+
+    /// Takes up to 64 bytes; a set bit ends a run of characters of a string. Whole tokens where they are whole.
+    fn feed_block(&mut self, at: u64, bytes: &[u8], stops: u64) {
+        let offset = |n: usize| at + u64::try_from(n).unwrap_or(u64::MAX);
         let mut i = 0;
         while i < bytes.len() {
-            if self.expect == Expect::Dead {
-                return;
-            }
-            if let Expect::Str { .. } = self.expect {
-                i += bytes[i..].iter().position(|b| STRING_STOP[usize::from(*b)]).unwrap_or(bytes.len() - i);
-                if i == bytes.len() {
-                    return;
+            let key = match self.expect {
+                Expect::Dead => return,
+                Expect::Str { key } => {
+                    i = self.string(offset(i), bytes, i, stops, key);
+                    continue;
                 }
+                Expect::Number(Number::Int | Number::Frac | Number::ExpDigits) => {
+                    i += bytes[i..].iter().take_while(|b| b.is_ascii_digit()).count();
+                    if bytes.get(i) == Some(&b',') {
+                        self.expect = self.after_value();
+                        i = self.comma(bytes, i);
+                        continue;
+                    }
+                    if i == bytes.len() {
+                        return;
+                    }
+                    false
+                }
+                Expect::Literal { word, seen } => {
+                    let left = &WORDS[usize::from(word)][usize::from(seen)..];
+                    if bytes[i..].starts_with(left) {
+                        self.expect = self.after_value();
+                        i = self.comma(bytes, i + left.len());
+                        continue;
+                    }
+                    false
+                }
+                Expect::Key | Expect::KeyOrEnd => true,
+                _ => false,
+            };
+            if bytes[i] == b'"' && matches!(self.expect, Expect::Key | Expect::KeyOrEnd | Expect::Value) {
+                self.token_at = offset(i);
+                i = self.string(offset(i + 1), bytes, i + 1, stops, key);
+            } else {
+                self.step(offset(i), bytes[i]);
+                i += 1;
             }
-            self.step(at + u64::try_from(i).unwrap_or(u64::MAX), bytes[i]);
-            i += 1;
         }
+    }
+
+    /// Reads a string on from `bytes[i]`, which is at offset `at`, and the colon or comma behind it. Gives back where
+    /// it stopped.
+    #[inline]
+    fn string(&mut self, at: u64, bytes: &[u8], i: usize, stops: u64, key: bool) -> usize {
+        let ahead = if i < BLOCK { stops >> i } else { 0 };
+        let run = ahead.trailing_zeros() as usize;
+        let Some(b) = bytes.get(i + run) else {
+            self.expect = Expect::Str { key };
+            return bytes.len();
+        };
+        let behind = i + run + 1;
+        if *b != b'"' {
+            self.expect = Expect::Str { key };
+            self.step(at + u64::try_from(run).unwrap_or(u64::MAX), *b);
+            return behind;
+        }
+        self.expect = self.after_string(key);
+        match (key, bytes.get(behind)) {
+            (true, Some(b':')) => {
+                self.expect = Expect::Value;
+                behind + 1
+            }
+            (true, _) => behind,
+            (false, _) => self.comma(bytes, behind),
+        }
+    }
+
+    /// Reads the comma behind a value, if it is at `bytes[i]`.
+    #[inline]
+    fn comma(&mut self, bytes: &[u8], i: usize) -> usize {
+        if self.expect != Expect::CommaOrEnd || bytes.get(i) != Some(&b',') {
+            return i;
+        }
+        self.expect = if self.in_object() { Expect::Key } else { Expect::Value };
+        i + 1
     }
 
     pub(super) fn dead(&self) -> bool {
@@ -182,41 +261,56 @@ impl Json {
         self.stack.capacity() * size_of::<u64>()
     }
 
+    #[inline]
     fn step(&mut self, at: u64, b: u8) {
         use Expect::*;
-        let blank = matches!(b, b' ' | b'\t' | b'\n' | b'\r');
-        self.expect = match (self.expect, b) {
-            (Str { key }, b'"') => {
-                if key {
-                    Colon
-                } else {
-                    self.after_value()
+        self.expect = match self.expect {
+            Str { key } => match b {
+                b'"' => self.after_string(key),
+                b'\\' => Escape { key },
+                0..0x20 => Dead,
+                _ => return,
+            },
+            Escape { key } => match b {
+                b'u' => Hex { key, left: 4 },
+                b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Str { key },
+                _ => Dead,
+            },
+            Hex { key, left } => match b {
+                b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F' if left == 1 => Str { key },
+                b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F' => Hex { key, left: left - 1 },
+                _ => Dead,
+            },
+            Literal { word, seen } => {
+                let (text, n) = (WORDS[usize::from(word)], usize::from(seen));
+                match text.get(n) {
+                    Some(want) if *want == b && n + 1 == text.len() => self.after_value(),
+                    Some(want) if *want == b => Literal { word, seen: seen + 1 },
+                    _ => Dead,
                 }
             }
-            (Str { key }, b'\\') => Escape { key },
-            (Str { .. }, 0..0x20) => Dead,
-            (s @ Str { .. }, _) => s,
-            (Escape { key }, b'u') => Hex { key, left: 4 },
-            (Escape { key }, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Str { key },
-            (Hex { key, left: 1 }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => Str { key },
-            (Hex { key, left }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => Hex { key, left: left - 1 },
-            (Literal { text, seen }, _) if text.get(usize::from(seen)) == Some(&b) => {
-                if usize::from(seen) + 1 == text.len() { self.after_value() } else { Literal { text, seen: seen + 1 } }
-            }
-            (Number(n), _) => match n.next(b) {
+            Number(n) => match n.next(b) {
                 Some(n) => Number(n),
                 None if n.whole() => {
                     self.expect = self.after_value();
-                    return self.step(at, b);
+                    return self.between(at, b);
                 }
                 None => Dead,
             },
-            (Value | ValueOrEnd | KeyOrEnd | Key | Colon | CommaOrEnd | Done, _) if blank => self.expect,
-            (Done, _) if self.lines => {
-                self.expect = Value;
-                return self.step(at, b);
-            }
-            (ValueOrEnd, b']') | (KeyOrEnd, b'}') | (CommaOrEnd, b']' | b'}') => self.close(b),
+            _ => return self.between(at, b),
+        };
+    }
+
+    /// A byte outside of strings and words.
+    fn between(&mut self, at: u64, b: u8) {
+        use Expect::*;
+        if matches!(b, b' ' | b'\t' | b'\n' | b'\r') {
+            return;
+        }
+        if self.expect == Done && self.lines {
+            self.expect = Value;
+        }
+        self.expect = match (self.expect, b) {
             (Value | ValueOrEnd, b'{') => {
                 self.push(at | OBJECT);
                 KeyOrEnd
@@ -225,19 +319,17 @@ impl Json {
                 self.push(at);
                 ValueOrEnd
             }
+            (ValueOrEnd, b']') => self.close(b),
             (Value | ValueOrEnd, _) => self.scalar(at, b),
             (KeyOrEnd | Key, b'"') => {
                 self.token_at = at;
                 Str { key: true }
             }
+            (KeyOrEnd, b'}') => self.close(b),
             (Colon, b':') => Value,
-            (CommaOrEnd, b',') => {
-                if self.in_object() {
-                    Key
-                } else {
-                    Value
-                }
-            }
+            (CommaOrEnd, b',') if self.in_object() => Key,
+            (CommaOrEnd, b',') => Value,
+            (CommaOrEnd, b']' | b'}') => self.close(b),
             _ => Dead,
         };
     }
@@ -249,11 +341,15 @@ impl Json {
             b'-' => Expect::Number(Number::Minus),
             b'0' => Expect::Number(Number::Zero),
             b'1'..=b'9' => Expect::Number(Number::Int),
-            b't' => Expect::Literal { text: b"true", seen: 1 },
-            b'f' => Expect::Literal { text: b"false", seen: 1 },
-            b'n' => Expect::Literal { text: b"null", seen: 1 },
+            b't' => Expect::Literal { word: 0, seen: 1 },
+            b'f' => Expect::Literal { word: 1, seen: 1 },
+            b'n' => Expect::Literal { word: 2, seen: 1 },
             _ => Expect::Dead,
         }
+    }
+
+    fn after_string(&mut self, key: bool) -> Expect {
+        if key { Expect::Colon } else { self.after_value() }
     }
 
     fn push(&mut self, entry: u64) {

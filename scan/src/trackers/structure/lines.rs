@@ -2,47 +2,118 @@
 //!
 //! Both read line heads only, of at most [`MAX_HEAD`] bytes; the rest of a line cannot matter to them.
 
+use crate::trackers::block::blanks;
+
 /// Bytes of a line that are kept. A fence or a PEM boundary is shorter.
 const MAX_HEAD: usize = 128;
 
-/// Cuts a stream into line heads.
-#[derive(Debug, Default)]
+/// Who reads line heads.
+pub(super) trait Lines {
+    /// Whether a line whose first byte (but for blanks) is this one can matter.
+    fn wants(&self, first: u8) -> bool;
+    /// Whether for now only lines that begin with a dash can matter.
+    fn wants_only_dashes(&self) -> bool;
+    /// A line that was wanted: its place, and its head without the blanks before it.
+    fn line(&mut self, at: u64, head: &[u8]);
+    /// A line that was not wanted.
+    fn other(&mut self);
+    /// A line of blanks.
+    fn blank(&mut self);
+}
+
+/// Cuts a stream into line heads. Only lines that somebody wants are kept: their first byte tells.
+#[derive(Debug)]
 pub(super) struct Heads {
+    /// The head of the line that has not ended, if it is wanted.
     head: Vec<u8>,
+    /// Where that line begins.
     at: u64,
+    /// Bytes of the line that still belong to its head.
+    room: usize,
+    line: Line,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// Blanks so far.
+    Blank,
+    Wanted,
+    Other,
+}
+
+impl Default for Heads {
+    fn default() -> Self {
+        Heads { head: Vec::new(), at: 0, room: MAX_HEAD, line: Line::Blank }
+    }
 }
 
 impl Heads {
-    /// Calls `line` with the place and head of each line that is complete.
-    pub(super) fn feed(&mut self, at: u64, bytes: &[u8], mut line: impl FnMut(u64, &[u8])) {
-        let offset = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    /// Gives each line that is complete to `on`. The first bytes are those at offset 0.
+    #[inline]
+    pub(super) fn feed(&mut self, at: u64, bytes: &[u8], on: &mut impl Lines) {
         let mut from = 0;
-        for lf in memchr::memchr_iter(b'\n', bytes) {
-            if self.head.is_empty() {
-                line(at + offset(from), &bytes[from..lf.min(from + MAX_HEAD)]);
-            } else {
-                self.keep(&bytes[from..lf]);
-                line(self.at, &self.head);
-                self.head.clear();
+        loop {
+            if self.line != Line::Wanted && on.wants_only_dashes() {
+                // The lines up to the one with the next dash cannot matter.
+                let rest = &bytes[from..];
+                let dash = memchr::memchr(b'-', rest).unwrap_or(rest.len());
+                if let Some(lf) = memchr::memrchr(b'\n', &rest[..dash]) {
+                    from += lf + 1;
+                    self.begin(at, from);
+                }
+                if dash == rest.len() {
+                    break;
+                }
             }
-            from = lf + 1;
+            let Some(lf) = memchr::memchr(b'\n', &bytes[from..]) else { break };
+            self.part(&bytes[from..from + lf], on);
+            match self.line {
+                Line::Blank => on.blank(),
+                Line::Wanted => {
+                    on.line(self.at, &self.head);
+                    self.head.clear();
+                }
+                Line::Other => on.other(),
+            }
+            from += lf + 1;
+            self.begin(at, from);
         }
-        if from < bytes.len() {
-            if self.head.is_empty() {
-                self.at = at + offset(from);
+        self.part(&bytes[from..], on);
+    }
+
+    /// A line begins at `bytes[from]`, the first of which is at offset `at`.
+    #[inline]
+    fn begin(&mut self, at: u64, from: usize) {
+        self.at = at + u64::try_from(from).unwrap_or(u64::MAX);
+        (self.room, self.line) = (MAX_HEAD, Line::Blank);
+    }
+
+    /// A part of a line.
+    #[inline]
+    fn part(&mut self, bytes: &[u8], on: &impl Lines) {
+        if self.line == Line::Other || self.room == 0 {
+            return;
+        }
+        let mut bytes = &bytes[..bytes.len().min(self.room)];
+        if self.line == Line::Blank {
+            let blanks = blanks(bytes);
+            self.room -= blanks;
+            bytes = &bytes[blanks..];
+            let Some(first) = bytes.first() else { return };
+            self.line = if on.wants(*first) { Line::Wanted } else { Line::Other };
+        }
+        if self.line == Line::Wanted {
+            if self.head.capacity() == 0 {
+                self.head.reserve_exact(MAX_HEAD);
             }
-            self.keep(&bytes[from..]);
+            self.head.extend_from_slice(bytes);
+            self.room -= bytes.len();
         }
     }
 
-    /// The head of the line that has not ended.
+    /// The head of the line that has not ended, if it is wanted.
     pub(super) fn rest(&self) -> Option<(u64, &[u8])> {
         (!self.head.is_empty()).then_some((self.at, &self.head))
-    }
-
-    fn keep(&mut self, bytes: &[u8]) {
-        let room = MAX_HEAD.saturating_sub(self.head.len());
-        self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
     pub(super) fn memory(&self) -> usize {
@@ -59,8 +130,24 @@ pub(super) struct Fences {
     text_above: bool,
 }
 
-impl Fences {
-    pub(super) fn line(&mut self, at: u64, head: &[u8]) {
+impl Lines for Fences {
+    fn wants(&self, first: u8) -> bool {
+        Fences::begins(first)
+    }
+
+    fn wants_only_dashes(&self) -> bool {
+        false
+    }
+
+    fn other(&mut self) {
+        self.text_above = true;
+    }
+
+    fn blank(&mut self) {
+        self.text_above = false;
+    }
+
+    fn line(&mut self, at: u64, head: &[u8]) {
         let mut text = head.trim_ascii();
         // A quotation, or a list item that begins with the fence.
         while let [b'>', rest @ ..] = text {
@@ -91,6 +178,13 @@ impl Fences {
             None => self.open = Some((mark, run, at)),
         }
     }
+}
+
+impl Fences {
+    /// What a fence can begin with, and the marks of a quotation, a list and a comment that it can stand behind.
+    pub(super) fn begins(first: u8) -> bool {
+        matches!(first, b'`' | b'~' | b'>' | b'/' | b'-' | b'*')
+    }
 
     pub(super) fn open(&self) -> Option<u64> {
         self.open.map(|(_, _, at)| at)
@@ -104,8 +198,21 @@ pub(super) struct Pem {
     body: bool,
 }
 
-impl Pem {
-    pub(super) fn line(&mut self, at: u64, head: &[u8]) {
+impl Lines for Pem {
+    /// A boundary, or anything inside a block.
+    fn wants(&self, first: u8) -> bool {
+        first == b'-' || self.open.is_some()
+    }
+
+    fn wants_only_dashes(&self) -> bool {
+        self.open.is_none()
+    }
+
+    fn other(&mut self) {}
+
+    fn blank(&mut self) {}
+
+    fn line(&mut self, at: u64, head: &[u8]) {
         let text = head.trim_ascii();
         if let Some(label) = text.strip_prefix(b"-----BEGIN ") {
             self.open = label.ends_with(b"-----").then_some(at);
@@ -118,7 +225,9 @@ impl Pem {
             }
         }
     }
+}
 
+impl Pem {
     /// The place of an open block, given the head of the line that has not ended.
     pub(super) fn open(&self, rest: Option<&[u8]>) -> Option<u64> {
         let at = self.open?;

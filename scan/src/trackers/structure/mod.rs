@@ -39,7 +39,7 @@ use code::Code;
 use guess::Kind;
 use html::Html;
 use json::{Json, JsonState};
-use lines::{Fences, Heads, Pem};
+use lines::{Fences, Heads, Lines, Pem};
 use utf8::Utf8;
 use yaml::Yaml;
 
@@ -100,11 +100,12 @@ enum Reader {
 impl Tracker for State {
     fn feed(&mut self, at: u64, bytes: &[u8], _out: &mut Vec<Mark>) {
         self.utf8.feed(at, bytes);
-        let fences = match &mut self.reader {
-            Reader::Fences(f) => Some(f),
-            _ => None,
+        let mut readers = match &mut self.reader {
+            Reader::Fences(f) => LineReaders { pem: &mut self.pem, fences: Some(f), fenced: true },
+            // The guess may come in the middle of a line that is a fence.
+            r => LineReaders { pem: &mut self.pem, fences: None, fenced: matches!(r, Reader::Undecided) },
         };
-        feed_lines(&mut self.heads, &mut self.pem, fences, at, bytes);
+        self.heads.feed(at, bytes, &mut readers);
         if !matches!(self.reader, Reader::Undecided) {
             self.feed_json(at, bytes);
             self.read(at, bytes);
@@ -126,8 +127,8 @@ impl Tracker for State {
         if let Reader::Fences(f) = &mut self.reader {
             // The lines so far, which no reader has seen.
             let mut heads = Heads::default();
-            heads.feed(0, &head, |at, line| f.line(at, line));
-            heads.feed(from, rest, |at, line| f.line(at, line));
+            heads.feed(0, &head, f);
+            heads.feed(from, rest, f);
         }
     }
 
@@ -136,7 +137,7 @@ impl Tracker for State {
             let head = std::mem::take(&mut self.head);
             self.decide(&head, true);
             if let Reader::Fences(f) = &mut self.reader {
-                Heads::default().feed(0, &head, |at, line| f.line(at, line));
+                Heads::default().feed(0, &head, f);
             }
         }
         let mut open = Vec::new();
@@ -231,13 +232,45 @@ impl State {
     }
 }
 
-fn feed_lines(heads: &mut Heads, pem: &mut Pem, mut fences: Option<&mut Fences>, at: u64, bytes: &[u8]) {
-    heads.feed(at, bytes, |at, line| {
-        pem.line(at, line);
-        if let Some(f) = &mut fences {
-            f.line(at, line);
+/// All that read line heads.
+struct LineReaders<'a> {
+    pem: &'a mut Pem,
+    fences: Option<&'a mut Fences>,
+    /// Lines that fences want are kept: there are fences, or may be later.
+    fenced: bool,
+}
+
+impl Lines for LineReaders<'_> {
+    #[inline]
+    fn wants(&self, first: u8) -> bool {
+        self.pem.wants(first) || self.fenced && Fences::begins(first)
+    }
+
+    #[inline]
+    fn wants_only_dashes(&self) -> bool {
+        !self.fenced && self.pem.wants_only_dashes()
+    }
+
+    fn line(&mut self, at: u64, head: &[u8]) {
+        self.pem.line(at, head);
+        if let Some(f) = &mut self.fences {
+            f.line(at, head);
         }
-    });
+    }
+
+    #[inline]
+    fn other(&mut self) {
+        if let Some(f) = &mut self.fences {
+            f.other();
+        }
+    }
+
+    #[inline]
+    fn blank(&mut self) {
+        if let Some(f) = &mut self.fences {
+            f.blank();
+        }
+    }
 }
 
 /// An index as a stream offset. Slices are never longer than `u64`.

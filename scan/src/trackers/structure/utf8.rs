@@ -13,6 +13,10 @@ pub(super) struct Utf8 {
 
 impl Utf8 {
     pub(super) fn feed(&mut self, at: u64, bytes: &[u8]) {
+        // Nearly all text of most streams; and in a stream that is no UTF-8 nothing counts any more.
+        if self.invalid || self.len == 0 && bytes.is_ascii() {
+            return;
+        }
         let mut from = 0;
         while self.len > 0 && from < bytes.len() && !self.invalid {
             self.part[self.len] = bytes[from];

@@ -9,6 +9,7 @@ mod here;
 mod strings;
 
 use super::dialect::{Dialect, Quote};
+use crate::trackers::block::{BLOCK, block, mask, places};
 
 /// Open brackets that are kept. Deeper ones end the judgement about brackets: `((((…` must not hold memory.
 const MAX_DEPTH: usize = 1024;
@@ -126,27 +127,63 @@ pub(super) struct Code {
     heredoc_dash: bool,
     reread: Vec<u8>,
     rereading: bool,
-    interesting: [bool; 256],
+    /// The bytes that mean something in plain code, a bit each. All are among [`stops`].
+    interesting: [u64; 2],
+}
+
+/// Whether a byte can matter in a state that skips. A few more can, which costs a look.
+#[inline]
+fn stops(b: u8) -> bool {
+    (b == b'\n')
+        | (b & 0xfe == b'"') // and #
+        | (b == b'$')
+        | (b == b'\'')
+        | (b & 0xfe == b'(') // and )
+        | (b == b'*')
+        | (b == b'-')
+        | (b == b'/')
+        | (b == b'<')
+        | (b == b'`')
+        | ((b | 0x20).wrapping_sub(b'{') <= 2) // [ \ ] { | }
+}
+
+/// The stops of a block that are still ahead.
+#[derive(Clone, Copy)]
+struct Next<'a> {
+    stops: u64,
+    bytes: &'a [u8],
+}
+
+impl Next<'_> {
+    /// The next one that is wanted, or the end of the block.
+    #[inline]
+    fn find(&self, wanted: impl Fn(u8) -> bool) -> usize {
+        places(self.stops).find(|n| wanted(self.bytes[*n])).unwrap_or(self.bytes.len())
+    }
+}
+
+#[inline]
+fn is_in(set: &[u64; 2], b: u8) -> bool {
+    set.get(usize::from(b >> 6)).is_some_and(|word| word >> (b & 63) & 1 != 0)
 }
 
 impl Code {
     pub(super) fn new(dialect: Dialect) -> Code {
-        let mut interesting = [false; 256];
-        for b in *b"\n\"'`()[]{}/-#$\\<" {
-            interesting[usize::from(b)] = true;
-        }
-        let off = |t: &mut [bool; 256], b: u8, on: bool| t[usize::from(b)] = on;
-        off(&mut interesting, b'/', dialect.slashes || dialect.block);
-        off(&mut interesting, b'-', dialect.dashes);
-        off(&mut interesting, b'#', dialect.hash || dialect.hashes || dialect.directives);
-        off(&mut interesting, b'$', dialect.dollar);
-        off(&mut interesting, b'<', dialect.heredoc);
-        off(&mut interesting, b'\\', dialect.heredoc);
-        off(&mut interesting, b'\'', dialect.single != Quote::None);
-        off(&mut interesting, b'`', dialect.backtick != Quote::None);
-        for b in *b"()[]{}" {
-            off(&mut interesting, b, dialect.brackets);
-        }
+        let mut interesting = [0; 2];
+        let mut add = |bytes: &[u8], on: bool| {
+            for b in bytes.iter().filter(|_| on) {
+                interesting[usize::from(b >> 6)] |= 1 << (b & 63);
+            }
+        };
+        add(b"\n\"", true);
+        add(b"/", dialect.slashes || dialect.block);
+        add(b"-", dialect.dashes);
+        add(b"#", dialect.hash || dialect.hashes || dialect.directives);
+        add(b"$", dialect.dollar);
+        add(b"<\\", dialect.heredoc);
+        add(b"'", dialect.single != Quote::None);
+        add(b"`", dialect.backtick != Quote::None);
+        add(b"()[]{}", dialect.brackets);
         Code {
             dialect,
             state: State::Plain,
@@ -171,38 +208,75 @@ impl Code {
     }
 
     pub(super) fn feed(&mut self, at: u64, bytes: &[u8]) {
+        for (n, part) in bytes.chunks(BLOCK).enumerate() {
+            self.feed_block(at + u64::try_from(n * BLOCK).unwrap_or(u64::MAX), part, mask(&block(part), stops));
+        }
+    }
+
+    /// Takes up to 64 bytes, of which those with a set bit may change something in a state that skips.
+    fn feed_block(&mut self, at: u64, bytes: &[u8], stops: u64) {
+        let offset = |n: usize| at + u64::try_from(n).unwrap_or(u64::MAX);
+        let simple = !self.follows();
         let mut i = 0;
         while i < bytes.len() {
-            let rest = &bytes[i..];
-            let skip = match self.state {
-                State::Plain => rest.iter().position(|b| self.interesting[usize::from(*b)]).unwrap_or(rest.len()),
-                State::LineComment | State::Copy { matched: 3 } => memchr::memchr(b'\n', rest).unwrap_or(rest.len()),
-                State::Block { star: false, slash: false, .. } => {
-                    memchr::memchr3(b'*', b'/', b'\n', rest).unwrap_or(rest.len())
+            let next = Next { stops: stops & u64::MAX << i, bytes };
+            let end = match self.state {
+                State::Plain if simple => self.pass_brackets(at, next),
+                State::Plain => next.find(|b| is_in(&self.interesting, b)),
+                State::LineComment
+                | State::Copy { matched: 3 }
+                | State::HeredocBody { ok: false, start: false, .. } => next.find(|b| b == b'\n'),
+                State::Block { star: false, slash: false, .. } => next.find(|b| b == b'*' || b == b'/'),
+                State::Str { q, esc: false } | State::Triple { q, run: 0, esc: false } => {
+                    next.find(|b| b == q || b == b'\\' || b == b'\n')
                 }
-                State::Str { q, esc: false } if self.dialect.regex => {
-                    let n = memchr::memchr3(q, b'\\', b'\n', rest).unwrap_or(rest.len());
-                    self.remember(&rest[..n]);
-                    n
-                }
-                State::Str { q, esc: false } => memchr::memchr3(q, b'\\', b'\n', rest).unwrap_or(rest.len()),
-                State::Triple { q, run: 0, esc: false } => memchr::memchr3(q, b'\\', b'\n', rest).unwrap_or(rest.len()),
                 State::Template { esc: false, dollar: false } => {
-                    rest.iter().position(|b| matches!(b, b'`' | b'\\' | b'$' | b'\n')).unwrap_or(rest.len())
+                    next.find(|b| matches!(b, b'`' | b'\\' | b'$' | b'\n'))
                 }
-                _ => 0,
+                State::Raw { run: 0, ended: false, .. } => next.find(|b| matches!(b, b'"' | b'\'' | b'`' | b'\n')),
+                _ => i,
             };
-            if skip > 0 {
-                if self.state == State::Plain {
-                    self.plain(&rest[..skip]);
+            if end > i {
+                let run = &bytes[i..end];
+                match self.state {
+                    State::Plain if simple => self.hashes = 0,
+                    State::Plain => self.plain(run),
+                    State::Str { .. } if self.dialect.regex => self.remember(run),
+                    _ => {}
                 }
-                self.prev = rest[skip - 1];
-                i += skip;
-                continue;
+                self.prev = run[run.len() - 1];
+                i = end;
+                if i == bytes.len() {
+                    return;
+                }
             }
-            self.step(at + u64::try_from(i).unwrap_or(u64::MAX), rest[0]);
+            self.step(offset(i), bytes[i]);
             i += 1;
         }
+    }
+
+    /// Reads plain code up to the next byte that is neither a bracket nor a line feed, in a dialect that does not
+    /// [follow](Code::follows) it.
+    #[inline]
+    fn pass_brackets(&mut self, at: u64, mut next: Next<'_>) -> usize {
+        let brackets = self.dialect.brackets;
+        loop {
+            let n = next.stops.trailing_zeros() as usize;
+            let Some(b) = next.bytes.get(n) else { return next.bytes.len() };
+            match b {
+                b'(' | b'[' | b'{' if brackets => self.push(at + u64::try_from(n).unwrap_or(u64::MAX), *b),
+                b')' | b']' | b'}' if brackets => self.pop(*b),
+                b'\n' if !self.heredoc => {}
+                b if is_in(&self.interesting, *b) => return n,
+                _ => {}
+            }
+            next.stops &= next.stops - 1;
+        }
+    }
+
+    /// Whether the dialect tells a regular expression, COPY data or a directive by what stands before it.
+    fn follows(&self) -> bool {
+        self.dialect.regex || self.dialect.dollar || self.dialect.directives
     }
 
     /// What is open at the end, outermost first.
@@ -243,12 +317,20 @@ impl Code {
         self.stack.capacity() * size_of::<u64>() + self.tag.capacity() + self.reread.capacity()
     }
 
+    #[inline]
     fn plain(&mut self, run: &[u8]) {
+        self.hashes = 0;
+        if self.follows() {
+            self.follow(run);
+        }
+    }
+
+    /// What dialects need that follow plain code.
+    fn follow(&mut self, run: &[u8]) {
         if let Some(b) = run.iter().rev().find(|b| !b.is_ascii_whitespace()) {
             self.sig = *b;
             self.line_start = false;
         }
-        self.hashes = 0;
         if self.dialect.regex || self.dialect.dollar {
             for b in &run[run.len().saturating_sub(12)..] {
                 self.shift(*b);
@@ -358,7 +440,7 @@ impl Code {
         if self.dialect.regex {
             self.shift(pending);
         }
-        if self.interesting[usize::from(b)] {
+        if is_in(&self.interesting, b) {
             self.step_plain(at, b);
         } else {
             self.plain(&[b]);
@@ -367,7 +449,6 @@ impl Code {
     }
 
     fn step_plain(&mut self, at: u64, b: u8) {
-        let d = self.dialect;
         let at_line_start = self.line_start;
         let hashes = std::mem::take(&mut self.hashes);
         match b {
@@ -388,34 +469,34 @@ impl Code {
                 }
                 return;
             }
-            b'"' => self.step_quote(at, b, d.double, hashes),
-            b'\'' => self.step_quote(at, b, d.single, 0),
-            b'`' => self.step_quote(at, b, d.backtick, 0),
+            b'"' => self.step_quote(at, b, self.dialect.double, hashes),
+            b'\'' => self.step_quote(at, b, self.dialect.single, 0),
+            b'`' => self.step_quote(at, b, self.dialect.backtick, 0),
             b'(' | b'[' | b'{' => self.push(at, b),
             b')' | b']' | b'}' => self.pop(b),
             b'/' => self.state = State::Slash,
             b'-' => self.state = State::Dash,
-            b'#' if d.directives && at_line_start => {
+            b'#' if self.dialect.directives && at_line_start => {
                 self.tag.clear();
                 self.state = State::Directive { esc: false };
                 return;
             }
-            b'#' if d.hash && (!d.heredoc || self.prev.is_ascii_whitespace()) => {
+            b'#' if self.dialect.hash && (!self.dialect.heredoc || self.prev.is_ascii_whitespace()) => {
                 self.state = State::LineComment;
                 return;
             }
-            b'#' if d.hashes => {
+            b'#' if self.dialect.hashes => {
                 if hashes == 0 {
                     self.before_hashes = self.prev;
                 }
                 self.hashes = hashes.saturating_add(1);
             }
-            b'$' if d.dollar && !self.prev.is_ascii_alphanumeric() => {
+            b'$' if self.dialect.dollar && !self.prev.is_ascii_alphanumeric() => {
                 self.tag.clear();
                 self.opened_at = at;
                 self.state = State::DollarTag;
             }
-            b'<' if d.heredoc && self.prev == b'<' && !self.heredoc => {
+            b'<' if self.dialect.heredoc && self.prev == b'<' && !self.heredoc => {
                 self.tag.clear();
                 self.opened_at = at.saturating_sub(1);
                 self.state = State::HeredocTag { quote: 0, dash: false };
