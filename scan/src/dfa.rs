@@ -16,6 +16,8 @@ use regex_automata::util::{primitives::StateID, start};
 use regex_automata::{Anchored, MatchKind};
 use regex_syntax::hir::Hir;
 
+use crate::shape::ByteSet;
+
 /// Bound on the table of one automaton while it is built, in bytes. A rule that needs more is exploding: the largest
 /// honest rule (a three-part JWT) needs 0.4 MiB.
 const MAX_TABLE: usize = 8 << 20;
@@ -229,6 +231,26 @@ impl Dfa {
         Run::Alive(q)
     }
 
+    /// The same for some of the patterns: `wanted` has their bits.
+    pub(crate) fn run_for(
+        &self,
+        wanted: u64,
+        mut q: State,
+        matched: &mut u64,
+        bytes: impl IntoIterator<Item = u8>,
+    ) -> Run {
+        for (i, b) in bytes.into_iter().enumerate() {
+            q = self.next(q, b);
+            if self.flags[usize::from(q)] & (ALWAYS | DELAYED) != 0 {
+                *matched |= wanted & self.accepted.get(usize::from(q)).copied().unwrap_or(u64::MAX);
+            }
+            if !self.is_alive(q) || self.viable(q) & wanted == 0 {
+                return Run::Decided { taken: i + 1 };
+            }
+        }
+        Run::Alive(q)
+    }
+
     /// One byte.
     #[inline]
     pub(crate) fn next(&self, q: State, b: u8) -> State {
@@ -301,10 +323,13 @@ impl Dfa {
         let mut n = 0;
         for b in bytes {
             q = self.next(q, b);
-            if !self.delayed[usize::from(q)].is_empty() {
-                f(n, &self.delayed[usize::from(q)]);
-            }
             n += 1;
+            if self.flags[usize::from(q)] & LOOK == 0 {
+                continue;
+            }
+            if !self.delayed[usize::from(q)].is_empty() {
+                f(n - 1, &self.delayed[usize::from(q)]);
+            }
             if !self.is_alive(q) {
                 break;
             }
@@ -313,6 +338,20 @@ impl Dfa {
         if at_end || self.accepts_here(q) {
             f(n, &self.accepts[usize::from(q)]);
         }
+    }
+
+    /// The bytes that may stand anywhere in what is accepted, but for its last byte.
+    pub(crate) fn bytes_within(&self) -> ByteSet {
+        let mut out = ByteSet::default();
+        for q in (1..self.states()).filter(|q| self.flags[*q] & (VIABLE | OPEN) != 0) {
+            for b in 0..=255 {
+                let to = self.next(q as State, b);
+                if self.is_alive(to) {
+                    out.add(b);
+                }
+            }
+        }
+        out
     }
 
     /// The states one byte on from `from`; calls `f` with every byte that leads there. An accepting state that nothing
@@ -439,8 +478,9 @@ impl Rewrite<'_> {
             }
         }
         mark_viable(&rows, width, &mut flags);
-        for f in &mut flags {
-            if *f & (ALWAYS | DELAYED) != 0 || *f & (VIABLE | OPEN) == 0 {
+        for (i, f) in flags.iter_mut().enumerate() {
+            let tells = delayed.get(i).is_some_and(|d| !d.is_empty());
+            if *f & (ALWAYS | DELAYED) != 0 || *f & (VIABLE | OPEN) == 0 || tells {
                 *f |= LOOK;
             }
         }

@@ -3,12 +3,13 @@
 //! # One push
 //! The bytes are taken in pieces of at most [`PIECE`]. Of each piece:
 //!
-//! 1. what was alive runs on: regions, keyed and forward automata resume from their saved state;
-//! 2. the candidate stage names literals, the trigger tables name class runs; each starts an automaton at its place;
-//! 3. what is decided is settled, group by group in order of start: the longest end whose POST and checks hold;
-//! 4. trackers read the piece;
-//! 5. findings go out, ordered by where they became decided (never by when we learned it);
-//! 6. the *horizon* is found, the earliest start that a span of an acting rule can still have: the earliest
+//! 1. the candidate stage names literals; nearby words among them are noted;
+//! 2. what was alive runs on: regions, keyed and forward automata resume from their saved state;
+//! 3. literals and the trigger tables' class runs each start an automaton at their place, if nearby words allow;
+//! 4. what is decided is settled, group by group in order of start: the longest end whose POST and checks hold;
+//! 5. trackers read the piece;
+//! 6. findings go out, ordered by where they became decided (never by when we learned it);
+//! 7. the *horizon* is found, the earliest start that a span of an acting rule can still have: the earliest
 //!    unsettled start, or what the probe finds backwards from the end; everything before it is released or replaced.
 //!
 //! # Why the cut does not matter (S1)
@@ -27,11 +28,13 @@
 
 use std::sync::Arc;
 
+use crate::classes::BLOCK;
 use crate::dfa::{Dfa, Run, State};
 use crate::finding::{Action, Finding, Report, RuleId, Sink};
 use crate::literals::Hit;
-use crate::nearby::Near;
-use crate::ruleset::{Group, Member, RuleSet};
+use crate::nearby::{Here, Near};
+use crate::pack::Nearby;
+use crate::ruleset::{Group, Member, Probe, RuleSet};
 use crate::splice::{Span, Splicer, Window};
 use crate::token::{self, TokenKey};
 use crate::trackers::{Mark, Tracker};
@@ -39,6 +42,9 @@ use crate::trackers::{Mark, Tracker};
 /// Pushes are taken in pieces of this many bytes: a window that stays in the first-level cache together with the
 /// tables, and the bound on what a scratch grows to.
 pub const PIECE: usize = 16 << 10;
+
+/// A stream keeps up to this many bytes more than it needs, so that its buffer is seldom moved.
+const SLACK: u64 = 512;
 
 /// A rule with action `block` ended the stream: nothing from `at` on is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,7 +57,6 @@ pub struct Ended {
 /// Work space of a push, about 20 KiB once used. One a thread or a connection; carries nothing from push to push.
 #[derive(Default)]
 pub struct Scratch {
-    window: Vec<u8>,
     hits: Vec<Hit>,
     marks: Vec<Mark>,
     decided: Vec<Decided>,
@@ -63,6 +68,8 @@ pub struct Scratch {
     live: Vec<Live>,
     /// Group, start and end of each automaton that began in this piece and accepted nothing.
     dead: Vec<(u32, u64, u64)>,
+    /// The nearby words of the start that is being looked at.
+    here: Here,
 }
 
 /// A finding and the internal offset at which nothing more could change it.
@@ -89,8 +96,8 @@ struct Live {
 enum Phase {
     /// PRE of a keyed rule.
     Key(State),
-    /// BODY and POST; which of the group's members were accepted so far, as bits.
-    Forward(State, u64),
+    /// BODY and POST; as bits, which of the group's members are looked for and which were accepted so far.
+    Forward { q: State, wanted: u64, matched: u64 },
     /// Nothing that follows `at` matters; which members were accepted.
     Done { at: u64, matched: u64 },
 }
@@ -204,15 +211,15 @@ impl StreamFilter {
 
     fn piece(&mut self, piece: &[u8], eof: bool, scratch: &mut Scratch, sink: &mut impl Sink) {
         let rules = Arc::clone(&self.rules);
-        scratch.window.clear();
-        scratch.window.extend_from_slice(&self.tail);
-        scratch.window.extend_from_slice(piece);
-        let window = std::mem::take(&mut scratch.window);
+        let mut window = std::mem::take(&mut self.tail);
+        window.extend_from_slice(piece);
         let w = Window { bytes: &window, base: self.base };
         let fresh = w.end() - piece.len() as u64;
         let mut pass = Pass { rules: &rules, w, fresh, eof, s: scratch };
         pass.s.decided.clear();
         pass.s.dead.clear();
+        pass.s.here.clear();
+        pass.find(self);
         pass.resume(self);
         pass.candidates(self);
         pass.class_runs(self);
@@ -221,31 +228,38 @@ impl StreamFilter {
         pass.tell(self, sink);
         let horizon = pass.horizon(self);
         self.ended = self.splicer.advance(w, horizon, &rules, &self.key, sink);
-        self.keep(w, eof);
-        scratch.window = window;
+        self.tail = self.keep(window, eof);
     }
 
-    /// Keeps what later pieces may look at.
-    fn keep(&mut self, w: Window<'_>, eof: bool) {
-        let first = self.live.iter().map(|l| l.start.saturating_sub(1)).min().unwrap_or(u64::MAX);
-        let from = self.splicer.out().min(first).min(w.end());
-        let from = from.saturating_sub(self.rules.history as u64).max(w.base);
-        self.tail.clear();
+    /// Keeps of the window what later pieces may look at.
+    fn keep(&mut self, mut window: Vec<u8>, eof: bool) -> Vec<u8> {
+        let end = self.base + window.len() as u64;
         if eof || self.ended.is_some() {
-            self.base = w.end();
             // `received` counts from here; `held` is what a blocked stream never released.
-            return;
+            self.base = end;
+            window.clear();
+            return window;
         }
-        self.tail.extend_from_slice(w.slice(from, w.end()));
-        self.base = from;
+        let first = self.live.iter().map(|l| l.start.saturating_sub(1)).min().unwrap_or(u64::MAX);
+        let needed = self.splicer.out().min(first).min(end);
+        let from = needed.saturating_sub(self.rules.history as u64).max(self.base);
+        // Moved seldom: a small push must not pay for all of the history.
+        if from - self.base > SLACK {
+            window.drain(..(from - self.base) as usize);
+            self.base = from;
+            if window.capacity() > 4 * window.len().max(256) {
+                window.shrink_to(2 * window.len());
+            }
+        }
         if self.live.capacity() > 64 && self.live.len() < 8 {
             self.live.shrink_to(8);
         }
-        if self.tail.capacity() > 4 * self.tail.len().max(256) {
-            self.tail.shrink_to(2 * self.tail.len());
+        let looked_back_at = end.saturating_sub(self.rules.history as u64);
+        self.near.forget(looked_back_at);
+        if !self.cooldown.is_empty() {
+            self.cooldown.retain(|(_, end)| *end > from.min(looked_back_at));
         }
-        let settled = from.min(w.end() - self.rules.history.min(w.bytes.len()) as u64);
-        self.cooldown.retain(|(_, end)| *end > settled);
+        window
     }
 }
 
@@ -278,7 +292,9 @@ impl Pass<'_> {
         for mut l in old.drain(..) {
             match l.phase {
                 Phase::Done { .. } => {}
-                Phase::Forward(q, matched) => l.phase = self.forward(l.group, q, matched, self.fresh, fresh),
+                Phase::Forward { q, wanted, matched } => {
+                    l.phase = self.forward(l.group, q, wanted, matched, self.fresh, fresh);
+                }
                 Phase::Key(q) => match self.key(f, l.group, q, self.fresh) {
                     Some(q) => l.phase = Phase::Key(q),
                     None => continue,
@@ -290,14 +306,19 @@ impl Pass<'_> {
     }
 
     /// Runs a forward automaton over `bytes`, which start at `at`.
-    fn forward(&self, g: u32, q: State, mut matched: u64, at: u64, bytes: &[u8]) -> Phase {
+    fn forward(&self, g: u32, q: State, wanted: u64, mut matched: u64, at: u64, bytes: &[u8]) -> Phase {
         let dfa: &Dfa = &self.group(g).forward;
-        match dfa.run(q, &mut matched, bytes.iter().copied()) {
+        let run = if wanted == u64::MAX {
+            dfa.run(q, &mut matched, bytes.iter().copied())
+        } else {
+            dfa.run_for(wanted, q, &mut matched, bytes.iter().copied())
+        };
+        match run {
             Run::Decided { taken } => Phase::Done { at: at + taken as u64, matched },
             Run::Alive(q) if self.eof => {
-                Phase::Done { at: self.past(), matched: if dfa.accepts_at_end(q) { u64::MAX } else { matched } }
+                Phase::Done { at: self.past(), matched: if dfa.accepts_at_end(q) { wanted } else { matched } }
             }
-            Run::Alive(q) => Phase::Forward(q, matched),
+            Run::Alive(q) => Phase::Forward { q, wanted, matched },
         }
     }
 
@@ -325,12 +346,17 @@ impl Pass<'_> {
 
     /// Starts a group's forward automaton for a span at `start`.
     fn start(&mut self, f: &mut StreamFilter, g: u32, start: u64) {
+        let rules = self.rules;
+        let group = &rules.groups[g as usize];
+        let wanted = self.wanted(f, group, start);
+        if wanted == 0 {
+            return;
+        }
         let context = start - 1;
-        let q = self.group(g).forward.start();
         let bytes = self.w.slice(context, self.w.end());
-        match self.forward(g, q, 0, context, bytes) {
+        match self.forward(g, group.forward.start(), wanted, 0, context, bytes) {
             // A later start is decided behind its shortest span: a death before that cannot come between.
-            Phase::Done { at, matched: 0 } if at <= start + 1 + self.group(g).least => {}
+            Phase::Done { at, matched: 0 } if at <= start + 1 + group.least => {}
             Phase::Done { at, matched: 0 } => self.s.dead.push((g, start, at)),
             phase => {
                 if !f.live.iter().any(|l| l.group == g && l.start == start && !matches!(l.phase, Phase::Key(_))) {
@@ -340,16 +366,44 @@ impl Pass<'_> {
         }
     }
 
+    /// The members that nearby words allow to begin at `start`, as bits.
+    fn wanted(&mut self, f: &StreamFilter, group: &Group, start: u64) -> u64 {
+        let Some(asks) = &group.asks else { return u64::MAX };
+        if asks.needs_word && f.near.is_empty() {
+            return 0;
+        }
+        let here = f.near.lists(&self.rules.words, start, self.w, &mut self.s.here);
+        let mut wanted = asks.free;
+        for (bit, gate) in &asks.gates {
+            wanted |= u64::from(gate.is_open(here)) << bit;
+        }
+        wanted
+    }
+
+    /// The candidate stage. Words are noted before anything asks for them.
+    fn find(&mut self, f: &mut StreamFilter) {
+        self.s.hits.clear();
+        let fresh = (self.fresh - self.w.base) as usize;
+        self.rules.candidates().scan(self.w.bytes, fresh, &mut self.s.hits);
+        self.s.hits.retain(|hit| {
+            let literal = &self.rules.literals[hit.literal as usize];
+            if let Some(word) = literal.word {
+                f.near.note(&self.rules.words, word, hit.end, self.w);
+            }
+            !literal.gives.is_empty()
+        });
+    }
+
     /// Literals of the piece, each with the groups it may give away.
     fn candidates(&mut self, f: &mut StreamFilter) {
-        let mut hits = std::mem::take(&mut self.s.hits);
-        hits.clear();
-        self.rules.candidates().scan(self.w.bytes, (self.fresh - self.w.base) as usize, &mut hits);
+        let hits = std::mem::take(&mut self.s.hits);
         for hit in &hits {
             let literal = &self.rules.literals[hit.literal as usize];
             let end = self.w.base + hit.end as u64;
-            for g in &literal.groups {
-                self.candidate(f, *g, end - literal.len as u64, end);
+            for gives in &self.rules.gives[literal.gives.start as usize..literal.gives.end as usize] {
+                if self.rules.fits(gives, self.w.bytes, hit.end - literal.len, hit.end) {
+                    self.candidate(f, gives.group, end - literal.len as u64, end);
+                }
             }
         }
         self.s.hits = hits;
@@ -381,28 +435,40 @@ impl Pass<'_> {
         }
     }
 
-    /// Places where guard and first byte of a class rule fit.
+    /// Places where guard and first bytes of a class rule fit.
     fn class_runs(&mut self, f: &mut StreamFilter) {
-        let rules = self.rules;
-        let t = &rules.triggers;
-        if t.groups.is_empty() || self.fresh == self.w.end() {
+        let t = &self.rules.triggers;
+        if t.groups.is_empty() {
             return;
         }
-        let bytes = self.w.slice(self.fresh - 1, self.w.end());
-        let mut guard = t.guard[usize::from(bytes[0])];
-        for (i, b) in bytes[1..].iter().enumerate() {
-            let mut bits = guard & t.bytes[0][usize::from(*b)];
-            if bits != 0 {
-                for (table, b) in t.bytes[1..].iter().zip(&bytes[i + 2..]) {
-                    bits &= table[usize::from(*b)];
-                }
-            }
-            while bits != 0 {
-                let bucket = bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                self.start(f, t.groups[bucket], self.fresh + i as u64);
-            }
-            guard = t.guard[usize::from(*b)];
+        let mut at = self.fresh;
+        while at < self.w.end() {
+            let to = self.w.end().min(at + BLOCK as u64);
+            let words = f.near.between(at.saturating_sub(Nearby::MAX_WITHIN as u64), to);
+            let open = words.fold(t.free, |open, word| open | t.opened_by[word as usize]);
+            self.class_block(f, at, to, open);
+            at = to;
+        }
+    }
+
+    /// The same for `from..to`, at most [`BLOCK`] bytes, and the buckets in `open`.
+    fn class_block(&mut self, f: &mut StreamFilter, from: u64, to: u64, open: u32) {
+        let bytes = self.w.slice(from - 1, self.w.end());
+        let mut places = self.rules.triggers.places(bytes, (to - from) as usize, open);
+        while places != 0 {
+            self.class_starts(f, from + u64::from(places.trailing_zeros()), open);
+            places &= places - 1;
+        }
+    }
+
+    /// Starts the buckets among `bits` that fit at `at`.
+    fn class_starts(&mut self, f: &mut StreamFilter, at: u64, bits: u32) {
+        let rules = self.rules;
+        let mut bits = bits & rules.triggers.fitting(self.w.slice(at - 1, self.w.end()));
+        while bits != 0 {
+            let bucket = bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            self.start(f, rules.triggers.groups[bucket], at);
         }
     }
 
@@ -435,7 +501,7 @@ impl Pass<'_> {
                 return false;
             }
             let Phase::Done { at, matched } = l.phase else {
-                stopped |= matches!(l.phase, Phase::Forward(..));
+                stopped |= matches!(l.phase, Phase::Forward { .. });
                 return true;
             };
             let mut at = at.max(floor);
@@ -447,7 +513,7 @@ impl Pass<'_> {
                 return true;
             }
             floor = at;
-            stopped = matched != 0 && self.resolve(f, group, l.start, at);
+            stopped = matched != 0 && self.resolve(f, group, l.start, at, matched);
             stopped
         });
         debug_assert!(f.live.is_empty());
@@ -473,8 +539,9 @@ impl Pass<'_> {
             })
     }
 
-    /// Judges the members of a group at a start. `true` if it must wait for the region of its own rule to end.
-    fn resolve(&mut self, f: &mut StreamFilter, g: u32, start: u64, at: u64) -> bool {
+    /// Judges the members of a group that were accepted at a start. `true` if it must wait for the region of its own
+    /// rule to end.
+    fn resolve(&mut self, f: &mut StreamFilter, g: u32, start: u64, at: u64, matched: u64) -> bool {
         let rules = self.rules;
         let group = &rules.groups[g as usize];
         let mut members = std::mem::take(&mut self.s.hit_members);
@@ -486,7 +553,9 @@ impl Pass<'_> {
             ends.extend(patterns.iter().map(|p| (*p, n)));
         });
         self.s.ends = ends;
-        members.extend(self.s.ends.iter().filter_map(|(p, _)| group.members.get(usize::from(*p)).copied()));
+        let counts = |p: usize| matched >> p.min(63) & 1 != 0;
+        let accepted = self.s.ends.iter().map(|(p, _)| usize::from(*p)).filter(|p| counts(*p));
+        members.extend(accepted.filter_map(|p| group.members.get(p).copied()));
         members.sort_unstable();
         members.dedup();
         let mut waits = false;
@@ -500,7 +569,7 @@ impl Pass<'_> {
                 continue;
             }
             let member = &rules.members[*m];
-            if let Some(end) = self.longest(&mut f.near, member, start) {
+            if let Some(end) = self.longest(member, start) {
                 self.accept(f, id, start, end, at);
             }
         }
@@ -509,13 +578,13 @@ impl Pass<'_> {
     }
 
     /// The longest end at which BODY, POST and the checks hold.
-    fn longest(&self, near: &mut Near, m: &Member, start: u64) -> Option<u64> {
+    fn longest(&self, m: &Member, start: u64) -> Option<u64> {
         let w = self.w;
         let mut ends =
             self.s.ends.iter().rev().filter(|(p, _)| *p == m.ends).map(|(_, n)| start - 1 + *n as u64).peekable();
         // The form of a token ends where it ends: what follows the longest end says nothing about it.
         let token = ends.peek().map_or(0, |end| token::token_len(w.slice(start, *end)));
-        let end = ends.find(|end| {
+        ends.find(|end| {
             let span = w.slice(start, *end);
             span.len() > token
                 && m.checks.iter().all(|c| c.holds(span))
@@ -524,11 +593,7 @@ impl Pass<'_> {
                     p.ends(w.slice(end - 1, w.end()).iter().copied(), self.eof, |_| any = true);
                     any
                 })
-        })?;
-        let words = &self.rules.words;
-        let wanted = m.nearby.is_none_or(|list| near.has(words, list, start, w));
-        let unwanted = wanted && m.unless.is_some_and(|list| near.has(words, list, start, w));
-        (wanted && !unwanted).then_some(end)
+        })
     }
 
     fn accept(&mut self, f: &mut StreamFilter, member: u32, start: u64, end: u64, at: u64) {
@@ -654,7 +719,7 @@ impl Pass<'_> {
     fn counts(&self, f: &StreamFilter, l: &Live) -> bool {
         let group = self.group(l.group);
         let members = match l.phase {
-            Phase::Forward(q, accepted) => group.forward.viable(q) | accepted,
+            Phase::Forward { q, wanted, matched } => group.forward.viable(q) & wanted | matched,
             Phase::Done { matched, .. } => matched,
             Phase::Key(_) => 0,
         };
@@ -684,23 +749,46 @@ impl Pass<'_> {
                 h = h.min(tracker.live_from().map_or(end, |at| at + 1));
             }
         }
-        let last = self.w.bytes.last().copied().unwrap_or(b'\n');
-        for probe in self.rules.probes.iter().filter(|p| p.last.has(last)) {
-            // What the probe accepts is a proper prefix of a span with its guard in front.
-            probe.dfa.patterns(self.w.bytes.iter().rev().copied(), false, |n, patterns| {
-                let start = end + 1 - n as u64;
-                let span = self.w.slice(start, end);
-                let counts = patterns.iter().any(|p| {
-                    let member = probe.members[usize::from(*p)];
-                    // Inside the last match of a rule no other match of it begins.
-                    let covered = f.cooldown.iter().any(|(c, over)| *c == member && start < *over);
-                    !covered && !probe.literals[usize::from(*p)].seen_in(span)
-                });
-                if counts {
-                    h = h.min(start);
-                }
-            });
+        let rules = self.rules;
+        let mut todo = rules.endings.probes(self.w.bytes);
+        while todo != 0 {
+            let i = todo.trailing_zeros();
+            todo &= todo - 1;
+            let probe = &rules.probes[i as usize];
+            if probe.gated && f.near.is_empty() {
+                continue;
+            }
+            if self.probe(f, probe, &mut h) {
+                todo = rules.endings.beyond(todo, self.w.slice(h - 1, end));
+            }
+        }
+        for probe in rules.probes.iter().skip(64) {
+            self.probe(f, probe, &mut h);
         }
         h
+    }
+
+    /// Lowers `h` to the earliest start that `probe` finds; `true` if it is an earlier one.
+    fn probe(&mut self, f: &StreamFilter, probe: &Probe, h: &mut u64) -> bool {
+        let (rules, w) = (self.rules, self.w);
+        let before = *h;
+        // What the probe accepts is a proper prefix of a span with its guard in front.
+        probe.dfa.patterns(w.bytes.iter().rev().copied(), false, |n, patterns| {
+            let start = w.end() + 1 - n as u64;
+            let counts = start < *h
+                && patterns.iter().any(|p| {
+                    let id = probe.members[usize::from(*p)];
+                    let gate = rules.members[id as usize].gate;
+                    // Inside the last match of a rule no other match of it begins.
+                    let covered = f.cooldown.iter().any(|(c, over)| *c == id && start < *over);
+                    !covered
+                        && !probe.literals[usize::from(*p)].seen_in(w.slice(start, w.end()))
+                        && (!gate.asks() || gate.is_open(f.near.lists(&rules.words, start, w, &mut self.s.here)))
+                });
+            if counts {
+                *h = start;
+            }
+        });
+        *h < before
     }
 }

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod checks;
+mod classes;
 mod dfa;
 mod error;
 pub mod examples;
@@ -23,6 +24,7 @@ pub mod pattern;
 mod plan;
 mod profile;
 mod ruleset;
+mod shape;
 mod splice;
 mod token;
 mod trackers;

@@ -1,12 +1,11 @@
 //! Words before a span, for all rules at once.
 //!
-//! Hundreds of rules ask whether one of their words stands near a number, and one number can be a match of dozens of
-//! them. So all words of a rule set are in one automaton, and a stream reads each byte with it at most about once, when
-//! a rule first asks about a span behind it. What was seen in the last [`Nearby::MAX_WITHIN`] bytes is kept.
+//! A thousand rules ask whether one of their words stands near a span, and one number can be a match of dozens of
+//! them. So the words of all rules are literals of the candidate stage, which reads every byte anyway; a stream
+//! remembers the last few it saw. A rule is asked *before* its automaton is started: whether a word stands in front of
+//! a start is known there, and a start without its word is none. In a text without such words those rules cost nothing.
 
-use std::collections::HashMap;
-
-use aho_corasick::AhoCorasick;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::pack::{Edges, Nearby};
 use crate::splice::Window;
@@ -15,14 +14,42 @@ use crate::splice::Window;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ListId(u16);
 
+/// What a rule wants to stand before its spans, and what not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Gate {
+    pub(crate) nearby: Option<ListId>,
+    pub(crate) unless: Option<ListId>,
+}
+
+impl Gate {
+    /// Whether it is open where the lists in `here` have a word.
+    pub(crate) fn is_open(self, here: &[u64]) -> bool {
+        self.wants(here) && !self.unless.is_some_and(|list| has(here, list))
+    }
+
+    /// Whether what must stand before the span is among the lists in `here`.
+    fn wants(self, here: &[u64]) -> bool {
+        self.nearby.is_none_or(|list| has(here, list))
+    }
+
+    /// Whether there is anything to ask.
+    pub(crate) fn asks(self) -> bool {
+        self != Gate::default()
+    }
+}
+
+fn has(here: &[u64], list: ListId) -> bool {
+    here[usize::from(list.0 >> 6)] >> (list.0 & 63) & 1 != 0
+}
+
+/// How a word may stand and how far away, and the lists that want it so.
+type Uses = BTreeMap<(Edges, usize), Vec<ListId>>;
+
 /// Collects the lists of a rule set.
 #[derive(Default)]
 pub(crate) struct NearbyBuilder {
-    words: Vec<String>,
-    index: HashMap<String, usize>,
-    uses: Vec<Vec<(ListId, Edges)>>,
+    words: BTreeMap<Vec<u8>, Uses>,
     lists: HashMap<String, ListId>,
-    within: Vec<usize>,
 }
 
 impl NearbyBuilder {
@@ -32,117 +59,146 @@ impl NearbyBuilder {
         if let Some(id) = self.lists.get(&key) {
             return Ok(*id);
         }
-        let id = ListId(u16::try_from(self.within.len()).map_err(|_| "more than 65,535 lists of nearby words")?);
+        let id = ListId(u16::try_from(self.lists.len()).map_err(|_| "more than 65,535 lists of nearby words")?);
         for w in &n.words {
             let (word, edges) = Edges::of(w);
-            let word = word.to_ascii_lowercase();
-            let at = *self.index.entry(word.clone()).or_insert_with(|| {
-                self.words.push(word);
-                self.uses.push(Vec::new());
-                self.uses.len() - 1
-            });
-            self.uses[at].push((id, edges));
+            let uses = self.words.entry(word.to_ascii_lowercase().into_bytes()).or_default();
+            let lists = uses.entry((edges, n.within)).or_default();
+            if lists.last() != Some(&id) {
+                lists.push(id);
+            }
         }
-        self.within.push(n.within);
         self.lists.insert(key, id);
         Ok(id)
     }
 
-    /// The automaton over all words.
-    pub(crate) fn build(self) -> Result<NearbyWords, String> {
-        let finder = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .build(&self.words)
-            .map_err(|e| format!("the nearby words do not fit into an automaton: {e}"))?;
-        let longest = self.words.iter().map(String::len).max().unwrap_or(0);
-        Ok(NearbyWords { finder, uses: self.uses, within: self.within, longest })
+    /// The words, each known by the number that `literal` gives it.
+    pub(crate) fn build(self, mut literal: impl FnMut(Vec<u8>, u32)) -> NearbyWords {
+        let stride = self.lists.len().div_ceil(64);
+        let mut words = Vec::new();
+        for (word, uses) in self.words {
+            let uses = uses.into_iter().map(|((edges, within), lists)| {
+                let mut row = vec![0; stride].into_boxed_slice();
+                lists.iter().for_each(|l| row[usize::from(l.0 >> 6)] |= 1 << (l.0 & 63));
+                Use { edges, within: within as u64, lists: row }
+            });
+            words.push(Word { len: word.len() as u64, uses: uses.collect() });
+            literal(word, words.len() as u32 - 1);
+        }
+        NearbyWords { words, stride }
+    }
+}
+
+impl NearbyWords {
+    /// For each word, which of `gates` it may open, a bit each.
+    pub(crate) fn opens(&self, gates: &[(u32, Gate)]) -> Vec<u32> {
+        let opens = |word: &Word, gate: &Gate| word.uses.iter().any(|u| gate.wants(&u.lists));
+        let of = |word| gates.iter().filter(|(_, gate)| opens(word, gate)).fold(0, |all, (bits, _)| all | bits);
+        self.words.iter().map(of).collect()
     }
 }
 
 /// All nearby words of a rule set.
 #[derive(Debug)]
 pub(crate) struct NearbyWords {
-    finder: AhoCorasick,
-    /// For each word, the lists it is in, in order.
-    uses: Vec<Vec<(ListId, Edges)>>,
-    /// For each list, how far before a span its words may begin.
-    within: Vec<usize>,
-    /// Length of the longest word in bytes.
-    longest: usize,
+    words: Vec<Word>,
+    /// Length of a set of lists, in words of 64 bits.
+    stride: usize,
 }
 
-/// How far back words are kept. Spans are asked about nearly in order of their start; one that began further back than
-/// this is rare enough to read its neighbourhood again.
-const KEPT: u64 = 1024;
+#[derive(Debug)]
+struct Word {
+    len: u64,
+    uses: Box<[Use]>,
+}
+
+/// How a word may stand for some lists.
+#[derive(Debug)]
+struct Use {
+    edges: Edges,
+    /// How far before a span it may begin.
+    within: u64,
+    lists: Box<[u64]>,
+}
 
 /// The words that a stream has seen of late.
 #[derive(Default)]
 pub(crate) struct Near {
-    /// Words that begin at `from` or behind and end at `upto` or before are known.
-    from: u64,
-    upto: u64,
-    seen: Vec<Seen>,
+    /// Word and end, in order of their end.
+    seen: Vec<(u32, u64)>,
 }
 
-/// A word at `[start, end)`.
-#[derive(Clone, Copy)]
-struct Seen {
-    word: u32,
+/// The lists that have a word before one place.
+#[derive(Default)]
+pub(crate) struct Here {
     start: u64,
-    end: u64,
+    lists: Vec<u64>,
+}
+
+impl Here {
+    /// Forgets: what was asked before was asked of another piece or stream.
+    pub(crate) fn clear(&mut self) {
+        self.start = u64::MAX;
+    }
 }
 
 impl Near {
-    /// Whether a word of the list stands before the span at `start`.
-    pub(crate) fn has(&mut self, all: &NearbyWords, list: ListId, start: u64, w: Window<'_>) -> bool {
-        let from = start.saturating_sub(all.within[usize::from(list.0)] as u64).max(w.base);
-        if from < self.from {
-            let mut again = Near { from, upto: from, seen: Vec::new() };
-            again.read(all, start, w);
-            return again.holds(all, list, from, start, w);
+    /// A word ends `end` bytes into the window. One that is only part of a longer word, where no list wants it so, is
+    /// not noted; at the end of the window that cannot be told yet.
+    pub(crate) fn note(&mut self, all: &NearbyWords, word: u32, end: usize, w: Window<'_>) {
+        let Word { len, uses } = &all.words[word as usize];
+        if uses.iter().any(|u| u.edges.hold(w.bytes, end - *len as usize, end)) {
+            self.seen.push((word, w.base + end as u64));
         }
-        self.read(all, start, w);
-        self.holds(all, list, from, start, w)
+    }
+
+    /// The words that end in `from..=to`.
+    pub(crate) fn between(&self, from: u64, to: u64) -> impl Iterator<Item = u32> {
+        let begin = self.seen.partition_point(|(_, end)| *end < from);
+        self.seen[begin..].iter().take_while(move |(_, end)| *end <= to).map(|(word, _)| *word)
+    }
+
+    /// No word was seen that anything may still ask for.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.seen.is_empty()
+    }
+
+    /// The lists with a word in front of a span at `start`. All words of the window must have been noted.
+    pub(crate) fn lists<'a>(&self, all: &NearbyWords, start: u64, w: Window<'_>, here: &'a mut Here) -> &'a [u64] {
+        if here.start == start {
+            return &here.lists;
+        }
+        here.start = start;
+        here.lists.clear();
+        here.lists.resize(all.stride, 0);
+        for (word, end) in self.seen.iter().rev().skip_while(|(_, end)| *end > start) {
+            if *end + Nearby::MAX_WITHIN as u64 <= start {
+                break;
+            }
+            let word = &all.words[*word as usize];
+            let begin = end - word.len;
+            for u in word.uses.iter().filter(|u| begin + u.within >= start) {
+                let text = w.slice(w.base, start);
+                if u.edges.hold(text, (begin - w.base) as usize, (end - w.base) as usize) {
+                    here.lists.iter_mut().zip(&u.lists).for_each(|(a, b)| *a |= b);
+                }
+            }
+        }
+        &here.lists
+    }
+
+    /// Forgets words that ended before `from`.
+    pub(crate) fn forget(&mut self, from: u64) {
+        if self.seen.first().is_some_and(|(_, end)| *end < from) {
+            self.seen.drain(..self.seen.partition_point(|(_, end)| *end < from));
+            if self.seen.capacity() > 64 && self.seen.len() < 16 {
+                self.seen.shrink_to(16);
+            }
+        }
     }
 
     /// Bytes on the heap.
     pub(crate) fn memory(&self) -> usize {
-        self.seen.capacity() * size_of::<Seen>()
-    }
-
-    fn holds(&self, all: &NearbyWords, list: ListId, from: u64, start: u64, w: Window<'_>) -> bool {
-        let text = w.slice(from, start);
-        self.seen.iter().any(|s| {
-            s.start >= from
-                && s.end <= start
-                && all.uses[s.word as usize].iter().any(|(l, edges)| {
-                    *l == list && edges.hold(text, (s.start - from) as usize, (s.end - from) as usize)
-                })
-        })
-    }
-
-    /// Reads up to `to`.
-    fn read(&mut self, all: &NearbyWords, to: u64, w: Window<'_>) {
-        if self.upto >= to {
-            return;
-        }
-        let reach = to.saturating_sub(Nearby::MAX_WITHIN as u64).max(w.base);
-        if reach > self.upto {
-            // What lies between was never asked about.
-            (self.from, self.upto) = (reach, reach);
-            self.seen.clear();
-        } else if self.from + 2 * KEPT < to {
-            self.from = to - KEPT;
-            self.seen.retain(|s| s.start + KEPT >= to);
-        }
-        // A word may have begun before what was read, but not ended there.
-        let begin = self.upto.saturating_sub(all.longest as u64).max(self.from).max(w.base);
-        for m in all.finder.find_overlapping_iter(w.slice(begin, to)) {
-            let (start, end) = (begin + m.start() as u64, begin + m.end() as u64);
-            if end > self.upto {
-                self.seen.push(Seen { word: m.pattern().as_u32(), start, end });
-            }
-        }
-        self.upto = to;
+        self.seen.capacity() * size_of::<(u32, u64)>()
     }
 }

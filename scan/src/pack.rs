@@ -125,19 +125,20 @@ impl Nearby {
     /// Whether one of the words stands in the last `within` bytes of `before`, the text in front of a span.
     /// This is what the words mean; the engine looks for all words at once.
     pub fn stands_in(&self, before: &[u8]) -> bool {
-        let window = &before[before.len().saturating_sub(self.within)..];
+        let from = before.len().saturating_sub(self.within);
         self.words.iter().any(|w| {
             let (word, edges) = Edges::of(w);
-            window
-                .windows(word.len())
-                .enumerate()
-                .any(|(i, x)| x.eq_ignore_ascii_case(word.as_bytes()) && edges.hold(window, i, i + word.len()))
+            let stands = |i: &usize| {
+                before[*i..].get(..word.len()).is_some_and(|x| x.eq_ignore_ascii_case(word.as_bytes()))
+                    && edges.hold(before, *i, *i + word.len())
+            };
+            (from..before.len()).any(|i| stands(&i))
         })
     }
 }
 
 /// Where a nearby word must begin or end as a word of its own.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Edges {
     before: bool,
     behind: bool,

@@ -19,6 +19,7 @@ use regex_syntax::utf8::Utf8Sequences;
 
 use crate::literals;
 use crate::pattern::{self, Parts};
+use crate::shape::ByteSet;
 
 /// A rule whose matches can overlap themselves more often than this is refused: an adversary would make every byte
 /// cost that many automaton steps.
@@ -28,10 +29,6 @@ const MAX_HEAD: usize = 256;
 /// A class rule may begin with at most this many different bytes: letters and digits together would try it at every
 /// word of a text.
 const MAX_FIRST: usize = 40;
-
-/// In a plan's `kind`: a span may begin inside a word. Rules with and without a real guard must not share a bucket, or
-/// the guards of the others would be worth nothing in its trigger tables.
-pub(crate) const ANYWHERE: u16 = 1 << 15;
 
 /// What gives a rule away.
 #[derive(Clone, Debug)]
@@ -66,6 +63,17 @@ pub(crate) enum Key {
     },
 }
 
+/// What a rule asks of its plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Want {
+    /// It acts: literals of one length, so that it never holds a byte for order's sake.
+    pub(crate) acts: bool,
+    /// A nearby word must stand before it: it is looked for only where one does.
+    pub(crate) gated: bool,
+    /// It must be found by a literal that it begins with.
+    pub(crate) literal: bool,
+}
+
 /// A rule, taken apart for the engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -79,17 +87,17 @@ pub(crate) struct Plan {
     pub(crate) body: Option<Hir>,
     /// POST, after one byte of context; `None` if empty.
     pub(crate) post: Option<Hir>,
+    /// All of it from the guard on, PRE too.
+    pub(crate) whole: Hir,
     /// Longest BODY in bytes.
     pub(crate) max_span: usize,
-    /// What kinds of bytes BODY begins with and consists of: class rules that are alike share an automaton.
-    pub(crate) kind: u16,
     /// For `Anchor::Literal` without key: guard and every proper prefix of the literals as the pattern spells them.
     pub(crate) prefixes: Option<Hir>,
 }
 
 impl Plan {
-    /// Plans a pattern rule. One that acts gets literals of one length, so that it never holds a byte for order's sake.
-    pub(crate) fn of(pattern: &str, acts: bool) -> Result<Plan, String> {
+    /// Plans a pattern rule.
+    pub(crate) fn of(pattern: &str, want: Want) -> Result<Plan, String> {
         let parts = Parts::of(pattern)?;
         let context = Context::of(&parts.pre)?;
         let max_span = parts.body.properties().maximum_len().unwrap_or(pattern::MAX_SPAN);
@@ -99,18 +107,20 @@ impl Plan {
             forward: concat([any_byte(), parts.body.clone(), parts.post.clone()]),
             body: None,
             post: (!matches!(parts.post.kind(), HirKind::Empty)).then(|| concat([any_byte(), parts.post.clone()])),
+            whole: Hir::empty(),
             max_span,
-            kind: first_bytes(&parts.body).unwrap_or_default().kinds() << 8 | all_bytes(&parts.body).kinds(),
             prefixes: None,
         };
         let front = match context {
             Context::Keyed { guard, rest } => {
+                plan.whole = concat([guard.clone(), rest.clone(), parts.body.clone(), parts.post.clone()]);
                 plan.keyed(&parts, guard, &rest)?;
                 any_byte()
             }
             Context::Guard(guard) => {
                 plan.forward = concat([guard.clone(), parts.body.clone(), parts.post.clone()]);
-                plan.unkeyed(&parts, &guard, acts)?;
+                plan.whole = plan.forward.clone();
+                plan.unkeyed(&parts, &guard, want)?;
                 guard
             }
         };
@@ -124,10 +134,11 @@ impl Plan {
                 (vec![word], Key::Gap { guard: all_bytes(&guard), gap: concat([any_byte(), gap]) })
             }
             _ => {
-                let literals = literals::prefixes(rest).filter(|l| usable(l, 2)).ok_or(
+                let mut literals = literals::prefixes(rest).filter(|l| usable(l, 2)).ok_or(
                     "what stands before the span must begin (after an optional guard byte) with literal words of two \
                      bytes or more, or be a single guard byte: nothing else can be looked for quickly",
                 )?;
+                literals::trim(&mut literals);
                 (literals, Key::Whole(concat([guard, rest.clone()])))
             }
         };
@@ -143,19 +154,21 @@ impl Plan {
         Ok(())
     }
 
-    fn unkeyed(&mut self, parts: &Parts, guard: &Hir, acts: bool) -> Result<(), String> {
+    fn unkeyed(&mut self, parts: &Parts, guard: &Hir, want: Want) -> Result<(), String> {
         let length = self.span_and_post(parts);
-        let narrow = first_bytes(&parts.body).is_some_and(|f| f.count() <= MAX_FIRST);
+        let narrow = first_bytes(&parts.body).is_some_and(|f| f.count() <= MAX_FIRST) && !want.literal;
         let mut begins = literals::prefixes(&parts.body).filter(|l| usable(l, 2));
-        if acts {
+        if want.acts {
             begins.iter_mut().for_each(literals::level);
+        } else {
+            begins.iter_mut().for_each(literals::trim);
         }
-        let holds = inner(&parts.body);
-        // The rarest way wins; a class run costs what a two-letter literal costs.
+        let holds = inner(&parts.body).filter(|_| !want.literal);
+        // The rarest way wins; a class run costs what a two-letter literal costs, and next to nothing behind a gate.
         let costs = [
             begins.as_ref().map(|l| literals::frequency(l)),
             holds.as_ref().map(|(l, _)| literals::frequency(l) * 2.0),
-            narrow.then_some(0.002),
+            (narrow || want.gated).then_some(if want.gated { 1e-7 } else { 0.002 }),
         ];
         let best = costs.iter().flatten().copied().fold(f64::INFINITY, f64::min);
         if let Some(l) = begins.filter(|_| costs[0] == Some(best)) {
@@ -180,10 +193,7 @@ impl Plan {
             };
             return Ok(());
         }
-        if all_bytes(guard).has(b'e') {
-            self.kind |= ANYWHERE;
-        }
-        if !narrow {
+        if !narrow && !want.gated {
             return Err(format!(
                 "the rule is too slow to look for: it has no literal to begin with or to contain, and begins with more \
                  than {MAX_FIRST} different bytes; give it a keyword in front or a narrower first byte"
@@ -279,7 +289,7 @@ impl Context {
         for (i, item) in items.iter().enumerate() {
             let Some(n) = item.properties().maximum_len() else { break };
             total += n;
-            if total > 1 || matches!(item.kind(), HirKind::Literal(_)) {
+            if total > 1 || matches!(item.kind(), HirKind::Literal(_)) || literals::folded(item).is_some() {
                 break;
             }
             split = i + 1;
@@ -400,54 +410,6 @@ pub(crate) fn concat<const N: usize>(items: [Hir; N]) -> Hir {
 /// Any byte at all.
 pub(crate) fn any_byte() -> Hir {
     Hir::class(Class::Bytes(ClassBytes::new([ClassBytesRange::new(0, 255)])))
-}
-
-/// A set of bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ByteSet([u64; 4]);
-
-impl ByteSet {
-    pub(crate) fn add(&mut self, b: u8) {
-        self.0[usize::from(b >> 6)] |= 1 << (b & 63);
-    }
-
-    pub(crate) fn has(&self, b: u8) -> bool {
-        self.0[usize::from(b >> 6)] & (1 << (b & 63)) != 0
-    }
-
-    fn has_folded(&self, b: u8) -> bool {
-        self.has(b.to_ascii_lowercase()) || self.has(b.to_ascii_uppercase())
-    }
-
-    fn union(&mut self, other: &ByteSet) {
-        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a |= b);
-    }
-
-    fn count(&self) -> usize {
-        self.0.iter().map(|w| w.count_ones() as usize).sum()
-    }
-
-    fn meets(&self, other: &ByteSet) -> bool {
-        self.0.iter().zip(other.0).any(|(a, b)| a & b != 0)
-    }
-
-    /// One bit for each kind of byte in the set: digits, a–f, g–z, capitals, marks, bytes beyond ASCII.
-    fn kinds(&self) -> u16 {
-        (0..=255u8).filter(|b| self.has(*b)).fold(0, |k, b| {
-            k | match b {
-                b'0'..=b'9' => 1,
-                b'a'..=b'f' => 2,
-                b'g'..=b'z' => 4,
-                b'A'..=b'Z' => 8,
-                0..=127 => 16,
-                128.. => 32,
-            }
-        })
-    }
-
-    fn full() -> ByteSet {
-        ByteSet([u64::MAX; 4])
-    }
 }
 
 /// The bytes a match can begin with; `None` if it can be empty.

@@ -11,15 +11,17 @@ use std::sync::Arc;
 use regex_syntax::hir::{Hir, Repetition};
 
 use crate::checks::Check;
-use crate::dfa::{Dfa, LazyDfa};
+use crate::classes::{self, ClassRule, Triggers};
+use crate::dfa::{Dfa, LazyDfa, State};
 use crate::error::LoadError;
 use crate::finding::{Action, Family, RuleId, Severity};
 use crate::literals::{self, Candidates, LiteralSet, Portable};
-use crate::nearby::{ListId, NearbyBuilder, NearbyWords};
+use crate::nearby::{Gate, NearbyBuilder, NearbyWords};
 use crate::pack::{Pack, RuleSpec, What};
 use crate::pattern;
-use crate::plan::{ANYWHERE, Anchor, ByteSet, Key, Plan, any_byte, concat};
+use crate::plan::{Anchor, Key, Plan, Want, any_byte, concat};
 use crate::profile::Profile;
+use crate::shape::{ByteSet, Shape};
 use crate::trackers::{self, TrackerSpec};
 
 /// Most rules in a set. Ten times what the largest public packs hold; a file with more is an attack on memory.
@@ -54,8 +56,12 @@ pub struct RuleSet {
     pub(crate) groups: Vec<Group>,
     pub(crate) candidates: Portable,
     pub(crate) literals: Vec<Literal>,
+    pub(crate) gives: Vec<GivesAway>,
+    /// Sets of bytes that stand around literals; the first one has all bytes.
+    sets: Vec<ByteSet>,
     pub(crate) triggers: Triggers,
     pub(crate) probes: Vec<Probe>,
+    pub(crate) endings: Endings,
     pub(crate) trackers: Vec<TrackerUse>,
     pub(crate) words: NearbyWords,
     /// Bytes of released text that are kept to look back at.
@@ -72,8 +78,7 @@ pub(crate) struct Member {
     pub(crate) ends: u16,
     pub(crate) post: Option<Arc<LazyDfa>>,
     pub(crate) checks: Vec<Check>,
-    pub(crate) nearby: Option<ListId>,
-    pub(crate) unless: Option<ListId>,
+    pub(crate) gate: Gate,
     /// For regions: what follows BEGIN.
     pub(crate) region: Option<Dfa>,
 }
@@ -88,11 +93,38 @@ pub(crate) struct Group {
     pub(crate) head: Option<Dfa>,
     /// Indices into `members`, in the order of the automaton's patterns.
     pub(crate) members: Vec<usize>,
+    /// What nearby words have a say in; `None` if no member asks for any.
+    pub(crate) asks: Option<Asks>,
     pub(crate) acting: bool,
     /// Shortest span of any member, in bytes.
     pub(crate) least: u64,
     /// Literals inside longer ones, see [`literals::nested`].
     pub(crate) nested: Vec<(Vec<u8>, u64)>,
+}
+
+/// Which members of a group may begin where, as bits.
+#[derive(Debug)]
+pub(crate) struct Asks {
+    /// None may where no word stands.
+    pub(crate) needs_word: bool,
+    /// Members that may anywhere.
+    pub(crate) free: u64,
+    /// The others.
+    pub(crate) gates: Vec<(u32, Gate)>,
+}
+
+impl Asks {
+    fn of(gates: impl ExactSizeIterator<Item = Gate> + Clone) -> Option<Asks> {
+        let all = (0u32..).zip(gates);
+        if !all.clone().any(|(_, g)| g.asks()) {
+            return None;
+        }
+        Some(Asks {
+            needs_word: all.clone().all(|(_, g)| g.nearby.is_some()),
+            free: all.clone().filter(|(_, g)| !g.asks()).fold(0, |free, (bit, _)| free | 1 << bit),
+            gates: all.filter(|(_, g)| g.asks()).collect(),
+        })
+    }
 }
 
 /// PRE of a keyed rule: an automaton, and where it starts.
@@ -108,33 +140,77 @@ pub(crate) struct KeyRun {
 #[derive(Debug)]
 pub(crate) struct Probe {
     pub(crate) dfa: Dfa,
-    /// The bytes an input can end with for the probe to find anything.
-    pub(crate) last: ByteSet,
     /// The member of each pattern.
     pub(crate) members: Vec<u32>,
     /// The literals that give each pattern's rule away.
     pub(crate) literals: Vec<Arc<LiteralSet>>,
+    /// All of them need a nearby word.
+    pub(crate) gated: bool,
+}
+
+/// Which probes an input's end needs: a bit for each of the first 64.
+#[derive(Debug)]
+pub(crate) struct Endings {
+    /// By the input's last byte, and the one before.
+    last: [u64; 256],
+    before: [u64; 256],
+    /// By a byte that stands in what is found.
+    within: [u64; 256],
+}
+
+impl Endings {
+    fn of(probes: &[Probe]) -> Endings {
+        let mut out = Endings { last: [0; 256], before: [0; 256], within: [0; 256] };
+        for (i, p) in probes.iter().enumerate().take(64) {
+            // What a probe finds is at least two bytes long: something that is held, and a guard.
+            let held = (0..=255).map(|b| (b, p.dfa.next(p.dfa.start(), b))).filter(|(_, q)| p.dfa.is_alive(*q));
+            let first: Vec<State> =
+                held.inspect(|(b, _)| out.last[usize::from(*b)] |= 1 << i).map(|(_, q)| q).collect();
+            p.dfa.step(&first, |b| out.before[usize::from(b)] |= 1 << i);
+            // The last byte that it reads is the guard's.
+            let within = p.dfa.bytes_within();
+            (0..=255u8).filter(|b| within.has(*b)).for_each(|b| out.within[usize::from(b)] |= 1 << i);
+        }
+        out
+    }
+
+    /// Those that may find something in `text`.
+    pub(crate) fn probes(&self, text: &[u8]) -> u64 {
+        let [.., before, last] = *text else { return u64::MAX };
+        self.last[usize::from(last)] & self.before[usize::from(before)]
+    }
+
+    /// Those of `probes` that may find something that begins with `text`, the input's end, or before.
+    pub(crate) fn beyond(&self, mut probes: u64, text: &[u8]) -> u64 {
+        for b in text.iter().rev() {
+            probes &= self.within[usize::from(*b)];
+            if probes == 0 {
+                break;
+            }
+        }
+        probes
+    }
 }
 
 /// A literal of the candidate stage.
 #[derive(Debug)]
 pub(crate) struct Literal {
     pub(crate) len: usize,
-    /// The groups it may give away.
-    pub(crate) groups: Vec<u32>,
+    /// The groups it may give away: indices into [`RuleSet::gives`].
+    pub(crate) gives: std::ops::Range<u32>,
+    /// The nearby word that it is.
+    pub(crate) word: Option<u32>,
 }
 
-/// How many bytes of a span the trigger tables look at.
-pub(crate) const TRIGGER_BYTES: usize = 8;
+/// How many bytes behind a literal are looked at.
+const BEHIND: usize = 4;
 
-/// Where class rules are tried: one bit a bucket.
+/// A group that a literal gives away, and what must stand around the literal: indices into [`RuleSet::sets`].
 #[derive(Debug)]
-pub(crate) struct Triggers {
-    pub(crate) guard: [u16; 256],
-    /// What the first bytes of a span can be, each by itself.
-    pub(crate) bytes: [[u16; 256]; TRIGGER_BYTES],
-    /// Group of each bucket.
-    pub(crate) groups: Vec<u32>,
+pub(crate) struct GivesAway {
+    pub(crate) group: u32,
+    guard: u16,
+    behind: [u16; BEHIND],
 }
 
 /// A tracker in use.
@@ -166,20 +242,41 @@ impl RuleSet {
         if c.info.len() > MAX_RULES {
             return Err(LoadError::at(&profile.origin, format!("more than {MAX_RULES} rules"), "use fewer packs"));
         }
+        let words = std::mem::take(&mut c.words).build(|text, word| {
+            // Its edges are looked at from the span that asks.
+            c.history = c.history.max(text.len() + 1);
+            let at = c.literal(text);
+            c.literals[at].1 = Some(word);
+        });
         let whole = |e| LoadError::at(&profile.origin, e, "use fewer rules");
-        let (groups, triggers) = c.class_buckets().map_err(whole)?;
+        let (groups, mut triggers) = c.class_buckets().map_err(whole)?;
+        triggers.opened_by = words.opens(&gates_of(&triggers, &groups));
         let trackers = c.build_trackers()?;
         let probes = c.probes().map_err(whole)?;
+        let endings = Endings::of(&probes);
+        let candidates = Portable::new(&c.guarded_literals());
+        let mut gives = Vec::new();
+        let bytes = c.literal_bytes.iter().zip(std::mem::take(&mut c.literals));
+        let literals: Vec<Literal> = bytes
+            .map(|(l, (given, word))| {
+                let from = gives.len() as u32;
+                gives.extend(given);
+                Literal { len: l.len(), gives: from..gives.len() as u32, word }
+            })
+            .collect();
         Ok(Arc::new(RuleSet {
-            candidates: Portable::new(c.literal_bytes),
+            candidates,
             info: c.info,
             members: c.members,
             groups,
-            literals: c.literals,
+            literals,
+            gives,
+            sets: c.sets,
             triggers,
             probes,
+            endings,
             trackers,
-            words: c.words.build().map_err(whole)?,
+            words,
             history: c.history,
             profile: profile.name.clone(),
             fingerprint: *hash.finalize().as_bytes(),
@@ -241,6 +338,15 @@ impl RuleSet {
     }
 }
 
+/// The gates of the buckets' rules, each with its bucket's bit.
+fn gates_of(triggers: &Triggers, groups: &[Group]) -> Vec<(u32, Gate)> {
+    let of = |(bucket, group): (usize, &u32)| {
+        let asks = groups[*group as usize].asks.iter().flat_map(|a| &a.gates);
+        asks.map(move |(_, gate)| (1 << bucket, *gate))
+    };
+    triggers.groups.iter().enumerate().flat_map(of).collect()
+}
+
 /// A profile that names a rule which does not exist hides a mistake: the rule it meant keeps its old action.
 fn check_profile(specs: &[(bool, &RuleSpec)], profile: &Profile) -> Result<(), LoadError> {
     let mut seen = std::collections::BTreeMap::new();
@@ -263,43 +369,19 @@ fn check_profile(specs: &[(bool, &RuleSpec)], profile: &Profile) -> Result<(), L
 /// A rule of a tracker: id, options, place.
 type Tracked = (RuleId, toml::Table, String);
 
-struct ClassRule {
-    acting: bool,
-    forward: Hir,
-    body: Option<Hir>,
-    /// Shortest span in bytes.
-    least: usize,
-    kind: u16,
-    member: usize,
-}
-
-/// At most seven buckets of rules that begin alike and consist of the same kinds of bytes; what is rare goes together.
-fn by_kind(mut rules: Vec<ClassRule>) -> Vec<Vec<ClassRule>> {
-    rules.sort_by_key(|c| (c.kind, c.member));
-    let mut buckets: Vec<Vec<ClassRule>> = Vec::new();
-    for r in rules {
-        match buckets.last_mut().filter(|b| b[0].kind == r.kind) {
-            Some(b) => b.push(r),
-            None => buckets.push(vec![r]),
-        }
-    }
-    buckets.sort_by_key(|b| std::cmp::Reverse(b.len()));
-    let rest = buckets.drain(5.min(buckets.len())..).flatten();
-    let (anywhere, guarded) = rest.partition(|c: &ClassRule| c.kind & ANYWHERE != 0);
-    buckets.extend([anywhere, guarded]);
-    buckets
-}
-
 #[derive(Default)]
 struct Compiler {
     info: Vec<RuleInfo>,
     members: Vec<Member>,
     groups: Vec<Group>,
     literal_bytes: Vec<Vec<u8>>,
-    literals: Vec<Literal>,
+    /// What each of them gives away, and the nearby word that it is.
+    literals: Vec<(Vec<GivesAway>, Option<u32>)>,
     /// Class rules that wait for their bucket.
     class: Vec<ClassRule>,
     literal_index: HashMap<Vec<u8>, usize>,
+    sets: Vec<ByteSet>,
+    set_index: HashMap<ByteSet, u16>,
     words: NearbyBuilder,
     /// The pack at hand is known to build.
     lazy: bool,
@@ -360,38 +442,35 @@ impl Compiler {
         pattern: &str,
         region: Option<Dfa>,
     ) -> Result<String, String> {
-        let plan = Plan::of(pattern, action.acts())?;
+        let literal = region.is_some();
+        let want = Want { acts: action.acts(), gated: spec.nearby.is_some() && !literal, literal };
+        let plan = Plan::of(pattern, want)?;
         if region.is_some() && !matches!(plan.anchor, Anchor::Literal(_)) {
             return Err("a region must begin with literal text".into());
         }
         let member = self.members.len();
-        let nearby = spec.nearby.as_ref().map(|n| self.words.add(n)).transpose()?;
-        let unless = spec.unless.as_ref().map(|n| self.words.add(n)).transpose()?;
+        let gate = Gate {
+            nearby: spec.nearby.as_ref().map(|n| self.words.add(n)).transpose()?,
+            unless: spec.unless.as_ref().map(|n| self.words.add(n)).transpose()?,
+        };
         let post = plan.post.map(|p| self.shared(&p, None)).transpose()?;
         self.members.push(Member {
             rule,
             ends: u16::from(plan.body.is_some()),
             post,
             checks: spec.checks.clone(),
-            nearby,
-            unless,
+            gate,
             region,
         });
-        let within = [&spec.nearby, &spec.unless].into_iter().flatten().map(|n| n.within).max().unwrap_or(0);
+        // One more for the edge of a word.
+        let within = [&spec.nearby, &spec.unless].into_iter().flatten().map(|n| n.within + 1).max().unwrap_or(0);
         self.history = self.history.max(within);
         let acting = action.acts();
         let span = plan.max_span;
         let least = plan.body.as_ref().unwrap_or(&plan.forward).properties().minimum_len().unwrap_or(1) - 1;
         let (literals, head, prefixes) = match plan.anchor {
             Anchor::Class => {
-                self.class.push(ClassRule {
-                    acting,
-                    forward: plan.forward,
-                    body: plan.body,
-                    least,
-                    kind: plan.kind,
-                    member,
-                });
+                self.class.push(ClassRule { acting, forward: plan.forward, body: plan.body, least, gate, member });
                 return Ok(format!("class run, spans of at most {span} bytes"));
             }
             Anchor::Literal(l) => {
@@ -421,6 +500,7 @@ impl Compiler {
             },
             head,
             members: vec![member],
+            asks: Asks::of([gate].into_iter()),
             acting,
             least: least as u64,
         };
@@ -437,19 +517,59 @@ impl Compiler {
         );
         let g = self.groups.len() as u32;
         self.groups.push(group);
+        let longest = literals.iter().map(Vec::len).max().unwrap_or(0);
+        let shape = if self.groups[g as usize].head.is_some() {
+            Vec::new()
+        } else {
+            Shape::of(&plan.whole, 1 + longest + BEHIND)
+        };
+        // As with trigger tables: no further than the shortest span, unless a key stands there.
+        let far = if self.groups[g as usize].key.is_some() { usize::MAX } else { least };
         for l in literals {
-            let at = match self.literal_index.get(&l) {
-                Some(at) => *at,
-                None => {
-                    self.literals.push(Literal { len: l.len(), groups: Vec::new() });
-                    self.literal_index.insert(l.clone(), self.literal_bytes.len());
-                    self.literal_bytes.push(l);
-                    self.literals.len() - 1
-                }
+            let at = |place: usize| shape.get(place).filter(|_| place <= far);
+            let gives = GivesAway {
+                group: g,
+                guard: self.set(at(0)),
+                behind: std::array::from_fn(|i| self.set(at(1 + l.len() + i))),
             };
-            self.literals[at].groups.push(g);
+            let at = self.literal(l);
+            self.literals[at].0.push(gives);
         }
         Ok(engine)
+    }
+
+    /// The index of a set of bytes.
+    fn set(&mut self, set: Option<&ByteSet>) -> u16 {
+        if self.sets.is_empty() {
+            self.sets.push(ByteSet::full());
+            self.set_index.insert(ByteSet::full(), 0);
+        }
+        let Some(set) = set else { return 0 };
+        // What does not fit is not looked at.
+        let Ok(next) = u16::try_from(self.sets.len()) else { return 0 };
+        *self.set_index.entry(set.clone()).or_insert_with(|| {
+            self.sets.push(set.clone());
+            next
+        })
+    }
+
+    /// The literals, each with what may stand before it.
+    fn guarded_literals(&self) -> Vec<(Vec<u8>, ByteSet)> {
+        let guard = |(given, word): &(Vec<GivesAway>, Option<u32>)| {
+            let mut all = if word.is_some() { ByteSet::full() } else { ByteSet::default() };
+            given.iter().for_each(|g| all.union(&self.sets[usize::from(g.guard)]));
+            all
+        };
+        self.literal_bytes.iter().cloned().zip(self.literals.iter().map(guard)).collect()
+    }
+
+    /// The index of a literal.
+    fn literal(&mut self, l: Vec<u8>) -> usize {
+        *self.literal_index.entry(l).or_insert_with_key(|l| {
+            self.literals.push((Vec::new(), None));
+            self.literal_bytes.push(l.clone());
+            self.literals.len() - 1
+        })
     }
 
     /// An automaton, built once for all that need the same. With `body` it knows where BODY ends (mark 1, or pattern 0
@@ -462,37 +582,22 @@ impl Compiler {
         Ok(d)
     }
 
-    /// Puts class rules together, acting and reporting ones apart; a bucket whose automaton explodes is halved.
+    /// Builds the automata of class rules; a bucket whose automaton explodes is halved.
     fn class_buckets(&mut self) -> Result<(Vec<Group>, Triggers), String> {
         let mut groups = std::mem::take(&mut self.groups);
-        let mut triggers = Triggers { guard: [0; 256], bytes: [[0; 256]; TRIGGER_BYTES], groups: Vec::new() };
-        let (acting, reporting): (Vec<_>, Vec<_>) = std::mem::take(&mut self.class).into_iter().partition(|c| c.acting);
-        let mut todo = by_kind(acting);
-        todo.extend(by_kind(reporting));
-        while let Some(bucket) = todo.pop() {
-            if bucket.is_empty() {
-                continue;
-            }
+        let mut triggers = Triggers::new();
+        let mut todo = classes::buckets(std::mem::take(&mut self.class));
+        while let Some(mut bucket) = todo.pop() {
             let hirs: Vec<Hir> = bucket.iter().map(|c| c.forward.clone()).collect();
             let bodies: Vec<Hir> = bucket.iter().filter_map(|c| c.body.clone()).collect();
             match Dfa::several(&hirs, &bodies) {
                 Ok(forward) => {
-                    if triggers.groups.len() == 16 {
-                        return Err("the class rules need more than sixteen automata".into());
-                    }
-                    let bit = 1 << triggers.groups.len();
-                    let mut states = forward.step(&[forward.start()], |b| triggers.guard[usize::from(b)] |= bit);
-                    // No further than the shortest span: an automaton that is never started must not have been able
-                    // to outlive the decision about a later start.
                     let least = bucket.iter().map(|c| c.least).min().unwrap_or(0);
-                    for (i, table) in triggers.bytes.iter_mut().enumerate() {
-                        if i < least {
-                            states = forward.step(&states, |b| table[usize::from(b)] |= bit);
-                        } else {
-                            table.iter_mut().for_each(|t| *t |= bit);
-                        }
-                    }
-                    triggers.groups.push(groups.len() as u32);
+                    let asks = Asks::of(bucket.iter().map(|c| c.gate));
+                    let gated = asks.as_ref().is_some_and(|a| a.needs_word);
+                    triggers
+                        .add(&forward, least, groups.len() as u32, gated)
+                        .ok_or_else(|| format!("the class rules need more than {} automata", classes::MAX_BUCKETS))?;
                     let mut mark = bucket.len();
                     for (i, c) in bucket.iter().enumerate() {
                         self.members[c.member].ends = if c.body.is_some() { mark } else { i } as u16;
@@ -503,6 +608,7 @@ impl Compiler {
                         key: None,
                         head: None,
                         members: bucket.iter().map(|c| c.member).collect(),
+                        asks,
                         acting: bucket[0].acting,
                         least: least as u64,
                         nested: Vec::new(),
@@ -510,7 +616,6 @@ impl Compiler {
                 }
                 Err(e) if bucket.len() == 1 => return Err(e),
                 Err(_) => {
-                    let mut bucket = bucket;
                     let half = bucket.split_off(bucket.len() / 2);
                     todo.extend([bucket, half]);
                 }
@@ -545,12 +650,9 @@ impl Compiler {
             let hirs: Vec<Hir> = bucket.iter().map(|(.., h)| h.clone()).collect();
             match Dfa::reversed_several(&hirs) {
                 Ok(dfa) => {
-                    let mut last = ByteSet::default();
-                    // Alive after it: a guard alone is a prefix of nothing that would be held.
-                    (0..=255).filter(|b| dfa.is_alive(dfa.next(dfa.start(), *b))).for_each(|b| last.add(b));
                     out.push(Probe {
                         dfa,
-                        last,
+                        gated: bucket.iter().all(|(m, ..)| self.members[*m as usize].gate.nearby.is_some()),
                         members: bucket.iter().map(|(m, ..)| *m).collect(),
                         literals: bucket.into_iter().map(|(_, l, _)| l).collect(),
                     });
@@ -562,6 +664,8 @@ impl Compiler {
                 }
             }
         }
+        // Heads before prefixes: where a head was found, few others can begin earlier.
+        out.sort_by_key(|p| (p.members.len() > 1, std::cmp::Reverse(p.dfa.states())));
         Ok(out)
     }
 }
@@ -569,5 +673,12 @@ impl Compiler {
 impl RuleSet {
     pub(crate) fn candidates(&self) -> &dyn Candidates {
         &self.candidates
+    }
+
+    /// Whether the bytes around a literal at `at..end` of `window`, those that are there, leave it a candidate.
+    pub(crate) fn fits(&self, gives: &GivesAway, window: &[u8], at: usize, end: usize) -> bool {
+        let fits = |set: u16, b: &u8| self.sets[usize::from(set)].has(*b);
+        at.checked_sub(1).is_none_or(|i| fits(gives.guard, &window[i]))
+            && gives.behind.iter().zip(&window[end..]).all(|(set, b)| fits(*set, b))
     }
 }

@@ -53,7 +53,8 @@ impl HoldOracle {
         }
         (1..n)
             .map(|s| {
-                if !opens[s] {
+                // The words before a start are known: they decide at once whether it is one.
+                if !opens[s] || !self.brute.may_begin(&padded, s) {
                     return None;
                 }
                 let config = start::Config::new().anchored(Anchored::Yes).look_behind(Some(padded[s - 1]));

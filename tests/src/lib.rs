@@ -117,8 +117,12 @@ impl Brute {
     }
 
     fn holds(&self, padded: &[u8], s: usize, e: usize) -> bool {
-        self.spec.checks.iter().all(|c| c.holds(&padded[s..e]))
-            && self.spec.nearby.as_ref().is_none_or(|n| n.stands_in(&padded[1..s]))
+        self.spec.checks.iter().all(|c| c.holds(&padded[s..e])) && self.may_begin(padded, s)
+    }
+
+    /// Whether the words before `s` let a span begin there.
+    pub(crate) fn may_begin(&self, padded: &[u8], s: usize) -> bool {
+        self.spec.nearby.as_ref().is_none_or(|n| n.stands_in(&padded[1..s]))
             && self.spec.unless.as_ref().is_none_or(|n| !n.stands_in(&padded[1..s]))
     }
 }
