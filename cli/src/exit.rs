@@ -1,7 +1,7 @@
 //! How a command ends: one code per outcome, the same in every command, and the error line.
 
 use std::fmt;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
 /// What a command that ran has to say.
@@ -51,11 +51,16 @@ pub(crate) fn finish(done: anyhow::Result<Outcome>) -> ExitCode {
         // A reader that has seen enough (`| head`) is no error worth a message; the code is the shell's for SIGPIPE.
         Err(e) if is_broken_pipe(&e) => 141,
         Err(e) => {
-            anstream::eprintln!("{}error:{} {e:#}", ERROR.render(), ERROR.render_reset());
+            say(format_args!("{}error:{} {e:#}", ERROR.render(), ERROR.render_reset()));
             if e.downcast_ref::<Unreachable>().is_some() { 4 } else { 2 }
         }
     };
     ExitCode::from(code)
+}
+
+/// Writes a line to standard error. One that cannot be written is dropped: the exit code still tells how it went.
+pub(crate) fn say(line: impl std::fmt::Display) {
+    let _ = writeln!(anstream::stderr(), "{line}");
 }
 
 const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();

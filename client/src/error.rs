@@ -11,7 +11,7 @@ use forebay_wire::Code;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// Nobody answers on the socket.
-    #[error("cannot reach the daemon on {}: {source}; start forebayd, or give the right socket path", path.display())]
+    #[error("cannot reach the daemon on {}: {source}; {}", path.display(), mend(source))]
     Connect {
         /// The socket path.
         path: PathBuf,
@@ -104,5 +104,14 @@ impl From<Error> for io::Error {
             Error::Daemon { .. } | Error::Stream { .. } => io::ErrorKind::Other,
         };
         io::Error::new(kind, e)
+    }
+}
+
+/// What to do about a socket that cannot be connected to.
+fn mend(source: &io::Error) -> &'static str {
+    if source.kind() == io::ErrorKind::PermissionDenied {
+        "join the group that owns the socket, or widen `socket_mode` in the daemon's config"
+    } else {
+        "start forebayd, or give the right socket path"
     }
 }

@@ -18,6 +18,7 @@
 
 use std::fmt;
 use std::fs;
+use std::io::Read as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -185,11 +186,19 @@ impl Config {
     /// Reads a config file.
     pub fn load(path: &Path) -> Result<Config, ConfigError> {
         let fail = |what: String| ConfigError { place: path.display().to_string(), what };
-        let size = fs::metadata(path).map_err(|e| fail(format!("cannot be read: {e}; mend the path")))?.len();
-        if size > MAX_CONFIG_BYTES {
-            return Err(fail(format!("is {size} bytes; a config has at most {MAX_CONFIG_BYTES}")));
+        // Not the size that the system tells: a device has none and never ends.
+        let mut bytes = Vec::new();
+        let file = fs::File::open(path).map_err(|e| fail(format!("cannot be read: {e}; mend the path")))?;
+        file.take(MAX_CONFIG_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|e| fail(format!("cannot be read: {e}; mend the path")))?;
+        if bytes.len() as u64 > MAX_CONFIG_BYTES {
+            return Err(fail(format!("is larger than {MAX_CONFIG_BYTES} bytes, the most a config may have")));
         }
-        let text = fs::read_to_string(path).map_err(|e| fail(format!("cannot be read: {e}; it must be UTF-8 text")))?;
+        let text = String::from_utf8(bytes).map_err(|e| {
+            let line = 1 + e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
+            fail(format!("is not UTF-8 in line {line}; save it as UTF-8 text"))
+        })?;
         let mut config = Config::parse(&text, &path.display().to_string())?;
         if let Some(dir) = path.parent() {
             config.base = dir.to_owned();
@@ -211,8 +220,9 @@ impl Config {
         }
         config.timeouts = raw.timeouts;
         config.log = raw.log.get_ref().clone();
-        if let Err(e) = tracing_subscriber::EnvFilter::try_new(&config.log.level) {
-            return Err(at(raw.log.span(), format!("[log] level: {e}; use error, warn, info, debug or trace")));
+        if !["error", "warn", "info", "debug", "trace"].contains(&config.log.level.as_str()) {
+            let what = format!("[log] level is `{}`; use error, warn, info, debug or trace", config.log.level);
+            return Err(at(raw.log.span(), what));
         }
         if let Some(socket) = raw.socket {
             if socket.get_ref().as_os_str().is_empty() {

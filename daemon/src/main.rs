@@ -95,9 +95,11 @@ fn serve(args: &Args) -> anyhow::Result<()> {
         None => Config::default(),
     };
     logging::install(&config.log)?;
+    // Before the rules are compiled: who connects meanwhile waits for an answer instead of finding nobody.
+    let listener = listen(args.socket.as_ref().or(config.socket.as_ref()), config.socket_mode)?;
+    tracing::info!(profiles = config.profiles.len(), "compiling the rules");
     let profiles = load_profiles(&config)?;
     profiles.warm_in_background();
-    let listener = listen(args.socket.as_ref().or(config.socket.as_ref()), config.socket_mode)?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the runtime did not start")?;
     runtime.block_on(async {

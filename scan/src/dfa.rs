@@ -71,6 +71,7 @@ pub(crate) struct LazyDfa {
     patterns: Vec<Hir>,
     marks: Vec<Hir>,
     several: bool,
+    reverse: bool,
     built: OnceLock<Dfa>,
 }
 
@@ -82,6 +83,7 @@ impl LazyDfa {
             patterns: vec![pattern.clone()],
             marks: body.filter(|b| *b != pattern).cloned().into_iter().collect(),
             several: body.is_some(),
+            reverse: false,
             built: OnceLock::new(),
         }
     }
@@ -90,7 +92,9 @@ impl LazyDfa {
     /// not in automata.
     pub(crate) fn shared(pattern: &Hir, body: Option<&Hir>) -> Arc<LazyDfa> {
         static KNOWN: Mutex<BTreeMap<[u8; 32], Weak<LazyDfa>>> = Mutex::new(BTreeMap::new());
-        let name = *blake3::hash(format!("{pattern:?}|{body:?}").as_bytes()).as_bytes();
+        // An expression is printed as a pattern that means the same.
+        let body_text = body.map(|b| format!("\0{b}")).unwrap_or_default();
+        let name = *blake3::hash(format!("{pattern}{body_text}").as_bytes()).as_bytes();
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(d) = known.get(&name).and_then(Weak::upgrade) {
             return d;
@@ -103,9 +107,14 @@ impl LazyDfa {
         d
     }
 
+    /// One over the reversed input, of one pattern.
+    pub(crate) fn reversed(pattern: Hir) -> LazyDfa {
+        LazyDfa { patterns: vec![pattern], marks: Vec::new(), several: false, reverse: true, built: OnceLock::new() }
+    }
+
     fn make(&self) -> Result<Dfa, String> {
         let all = [self.patterns.as_slice(), self.marks.as_slice()].concat();
-        Dfa::build(&all, false, self.patterns.len(), self.several)
+        Dfa::build(&all, self.reverse, self.patterns.len(), self.several)
     }
 
     /// Builds it now.
@@ -119,7 +128,7 @@ impl LazyDfa {
 
 impl From<Dfa> for LazyDfa {
     fn from(dfa: Dfa) -> Self {
-        LazyDfa { patterns: Vec::new(), marks: Vec::new(), several: true, built: OnceLock::from(dfa) }
+        LazyDfa { patterns: Vec::new(), marks: Vec::new(), several: true, reverse: false, built: OnceLock::from(dfa) }
     }
 }
 
@@ -166,11 +175,6 @@ impl Dfa {
             viable: Vec::new(),
             accepted: Vec::new(),
         }
-    }
-
-    /// An automaton for one pattern, over the reversed input.
-    pub(crate) fn reversed(pattern: Hir) -> Result<Dfa, String> {
-        Self::build(&[pattern], true, 1, false)
     }
 
     /// An automaton over the reversed input that accepts any of `patterns` and knows which.
@@ -338,6 +342,36 @@ impl Dfa {
         if at_end || self.accepts_here(q) {
             f(n, &self.accepts[usize::from(q)]);
         }
+    }
+
+    /// Which first three bytes may lead to something that is accepted: a bit for each three, of which only the low five
+    /// bits are told apart, the first ones highest.
+    pub(crate) fn triples(&self) -> Box<[u64; 512]> {
+        // One byte of each class, and the low bits of all its bytes.
+        let mut kinds = vec![(0u8, 0u32); 1 << self.shift];
+        (0..=255u8).for_each(|b| {
+            let kind = &mut kinds[usize::from(self.classes[usize::from(b)])];
+            *kind = (b, kind.1 | 1 << (b & 31));
+        });
+        kinds.retain(|(_, low)| *low != 0);
+        let accepts = |q: State| self.accepted_before(q) || self.accepts_here(q);
+        let mut out = Box::new([0u64; 512]);
+        let each = |low: u32| (0..32usize).filter(move |k| low >> k & 1 != 0);
+        for (a, low_a) in &kinds {
+            let q = self.next(self.start, *a);
+            for (b, low_b) in kinds.iter().filter(|_| self.is_alive(q)) {
+                let q = self.next(q, *b);
+                let mut low = if accepts(q) { u32::MAX } else { 0 };
+                for (c, low_c) in kinds.iter().filter(|_| self.is_alive(q)) {
+                    let q = self.next(q, *c);
+                    low |= if self.is_alive(q) || accepts(q) { *low_c } else { 0 };
+                }
+                for pair in each(*low_a).flat_map(|a| each(*low_b).map(move |b| a << 5 | b)).filter(|_| low != 0) {
+                    out[pair >> 1] |= u64::from(low) << (32 * (pair & 1));
+                }
+            }
+        }
+        out
     }
 
     /// The bytes that may stand anywhere in what is accepted, but for its last byte.

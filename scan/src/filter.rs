@@ -130,6 +130,8 @@ pub struct StreamFilter {
     report: Report,
     /// A finding of a blocking rule went out; no finding follows it.
     muted: bool,
+    /// Where a blocking tracker found something that has no bytes of its own: a verdict at the end of the stream.
+    verdict: Option<u64>,
     ended: Option<u64>,
     finished: bool,
 }
@@ -151,6 +153,7 @@ impl StreamFilter {
             splicer: Splicer::new(1),
             report: Report { complete: true, ..Report::default() },
             muted: false,
+            verdict: None,
             ended: None,
             finished: false,
         }
@@ -227,7 +230,7 @@ impl StreamFilter {
         pass.track(self);
         pass.tell(self, sink);
         let horizon = pass.horizon(self);
-        self.ended = self.splicer.advance(w, horizon, &rules, &self.key, sink);
+        self.ended = self.splicer.advance(w, horizon, &rules, &self.key, sink).or(self.verdict);
         self.tail = self.keep(window, eof);
     }
 
@@ -684,6 +687,8 @@ impl Pass<'_> {
                 let action = self.rules.info[rule.0 as usize].action;
                 if action.acts() && end > start {
                     f.splicer.add(Span { start, end, rule, action, region: false, open: false });
+                } else if action == Action::Block {
+                    f.verdict.get_or_insert(start);
                 }
                 self.s.decided.push(Decided { at: m.decided + 1, start, end, rule, unended: false });
             }
@@ -755,7 +760,7 @@ impl Pass<'_> {
             let i = todo.trailing_zeros();
             todo &= todo - 1;
             let probe = &rules.probes[i as usize];
-            if probe.gated && f.near.is_empty() {
+            if probe.gated && f.near.is_empty() || !probe.may_find(self.w.bytes) {
                 continue;
             }
             if self.probe(f, probe, &mut h) {

@@ -90,7 +90,7 @@ pub(crate) struct Group {
     /// What stands before the span of a keyed rule.
     pub(crate) key: Option<KeyRun>,
     /// Guard and head of an inner literal, reversed.
-    pub(crate) head: Option<Dfa>,
+    pub(crate) head: Option<LazyDfa>,
     /// Indices into `members`, in the order of the automaton's patterns.
     pub(crate) members: Vec<usize>,
     /// What nearby words have a say in; `None` if no member asks for any.
@@ -146,6 +146,17 @@ pub(crate) struct Probe {
     pub(crate) literals: Vec<Arc<LiteralSet>>,
     /// All of them need a nearby word.
     pub(crate) gated: bool,
+    /// For an automaton too large for the near caches: see [`Dfa::triples`].
+    triples: Option<Box<[u64; 512]>>,
+}
+
+impl Probe {
+    /// Whether it may find something in `text`, by its last three bytes.
+    pub(crate) fn may_find(&self, text: &[u8]) -> bool {
+        let (Some(triples), [.., c, b, a]) = (&self.triples, text) else { return true };
+        let [a, b, c] = [a, b, c].map(|b| usize::from(b & 31));
+        triples[a << 4 | b >> 1] >> (32 * (b & 1) + c) & 1 != 0
+    }
 }
 
 /// Which probes an input's end needs: a bit for each of the first 64.
@@ -203,7 +214,7 @@ pub(crate) struct Literal {
 }
 
 /// How many bytes behind a literal are looked at.
-const BEHIND: usize = 4;
+const BEHIND: usize = 6;
 
 /// A group that a literal gives away, and what must stand around the literal: indices into [`RuleSet::sets`].
 #[derive(Debug)]
@@ -315,7 +326,7 @@ impl RuleSet {
     /// its automaton, a millisecond or so: fine for a command, not for a service that has promised a latency.
     pub fn warm(&self) {
         for g in &self.groups {
-            let _ = (g.forward.states(), g.key.as_ref().map(|k| k.dfa.states()));
+            let _ = (g.forward.states(), g.key.as_ref().map(|k| k.dfa.states()), g.head.as_ref().map(|h| h.states()));
         }
         self.members.iter().filter_map(|m| m.post.as_ref()).for_each(|p| {
             p.states();
@@ -329,7 +340,7 @@ impl RuleSet {
         let mut total = 0;
         for g in &self.groups {
             total += shared(&g.forward) + g.key.as_ref().map_or(0, |k| shared(&k.dfa));
-            total += g.head.as_ref().map_or(0, Dfa::bytes);
+            total += g.head.as_ref().map_or(0, |h| h.bytes());
         }
         for m in &self.members {
             total += m.post.as_ref().map_or(0, &mut shared) + m.region.as_ref().map_or(0, Dfa::bytes);
@@ -482,7 +493,11 @@ impl Compiler {
                 // The head is read back once the literal has ended.
                 let longest = literals.iter().map(Vec::len).max().unwrap_or(0);
                 self.history = self.history.max(within + head.properties().maximum_len().unwrap_or(0) + longest);
-                (literals, Some(Dfa::reversed(head)?), Some(prefixes))
+                let head = LazyDfa::reversed(head);
+                if !self.lazy {
+                    head.build()?;
+                }
+                (literals, Some(head), Some(prefixes))
             }
         };
         if let Some(p) = prefixes.filter(|_| acting) {
@@ -651,6 +666,7 @@ impl Compiler {
             match Dfa::reversed_several(&hirs) {
                 Ok(dfa) => {
                     out.push(Probe {
+                        triples: (dfa.bytes() > 256 << 10).then(|| dfa.triples()),
                         dfa,
                         gated: bucket.iter().all(|(m, ..)| self.members[*m as usize].gate.nearby.is_some()),
                         members: bucket.iter().map(|(m, ..)| *m).collect(),

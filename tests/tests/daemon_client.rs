@@ -240,6 +240,7 @@ fn one_large_push_cannot_deadlock() -> anyhow::Result<()> {
         let big = b"some plain text with <cut here> in it\n".repeat(60_000);
         stream.push(&big, &mut got)?;
         let summary = stream.finish(&mut got)?;
+        assert_eq!(summary.unscanned, None, "a daemon that works is no reason to pass anything unscanned");
         assert_eq!((got.0, got.1), (big.len(), 60_000));
         assert!(summary.report.is_some_and(|r| r.received == big.len() as u64 && r.more > 0));
     }

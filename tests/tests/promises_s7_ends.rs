@@ -1,6 +1,6 @@
 //! S7: `finish` says whether the content was whole, and why not.
 
-use forebay_scan::{Profile, Report};
+use forebay_scan::{Collected, Profile, Report, Scratch, StreamFilter, TokenKey};
 use forebay_tests::builtin::{profile, texts};
 use forebay_tests::cuts::run;
 
@@ -64,4 +64,17 @@ fn the_report_is_bounded() {
         let set = profile(name);
         texts().iter().for_each(|t| assert!(run(&set, &t.bytes, &[]).report.reasons.len() <= Report::MAX_REASONS));
     }
+}
+
+/// What is open at the end has no bytes of its own: a profile that blocks on it ends the stream with a verdict.
+#[test]
+fn a_block_on_what_is_open_is_a_verdict_at_the_end() {
+    let mut filter =
+        StreamFilter::new(forebay_tests::builtin::all(forebay_scan::Action::Block), TokenKey::new([1; 32]));
+    let (mut scratch, mut out) = (Scratch::default(), Collected::default());
+    let text = b"{\"a\": [1, \"b";
+    let _ = filter.push(text, &mut scratch, &mut out);
+    let report = filter.finish(&mut scratch, &mut out);
+    assert_eq!(out.bytes, text);
+    assert_eq!((report.complete, report.blocked_at), (false, Some(text.len() as u64)));
 }

@@ -16,7 +16,7 @@ use anyhow::{Context, bail};
 use forebay_scan::Report;
 
 use crate::args::{FilterArgs, Via};
-use crate::exit::Outcome;
+use crate::exit::{self, Outcome};
 use crate::load::{self, Loaded};
 use chunk::Cutter;
 use gate::{Gate, Outlet};
@@ -37,18 +37,18 @@ pub(crate) fn run(args: &FilterArgs) -> anyhow::Result<Outcome> {
     let blocked_at = run.pump(duplicate(io::stdin())?, args.chunk.map(Cutter::new))?;
     let report = run.finish()?;
     if args.report {
-        eprintln!("{}", serde_json::json!({ "report": report }));
+        exit::say(serde_json::json!({ "report": report }));
     }
     let blocked_at = blocked_at.or(report.blocked_at);
     if let Some(at) = blocked_at {
-        eprintln!(
+        exit::say(format_args!(
             "forebay: blocked: a rule of profile `{}` ended the stream at byte {at}; nothing from there on was passed. \
              `--findings json` names the rule; a profile file can give it another action",
             args.profile.profile
-        );
+        ));
     }
     if let Some(stats) = run.stats {
-        eprintln!("{}", stats.to_json());
+        exit::say(stats.to_json());
     }
     Ok(if blocked_at.is_some() { Outcome::Blocked } else { Outcome::Clean })
 }
@@ -57,6 +57,10 @@ fn open(args: &FilterArgs) -> anyhow::Result<Gate> {
     let profile = &args.profile.profile;
     if args.via == Via::Local {
         let rules = Loaded::profile(profile)?.compile()?;
+        if args.stats {
+            // The first text that looks like a match of a rule builds its automaton: not what is to be measured.
+            rules.warm();
+        }
         return Ok(Gate::local(rules, load::token_key(args.key_file.as_deref())?));
     }
     if profile.ends_with(".toml") || profile.contains('/') {

@@ -51,6 +51,9 @@ pub(crate) fn run(args: &RulesTestArgs) -> anyhow::Result<Outcome> {
             }
         }
     }
+    if let (0, Some(only)) = (rules, &args.only) {
+        anyhow::bail!("no rule has `{only}` in its name; `forebay rules list` shows them all");
+    }
     match args.format {
         TextOrJson::Text => writeln!(out, "{rules} rules, {tried} examples, {failed} wrong")?,
         TextOrJson::Json => {

@@ -12,7 +12,7 @@ use std::io::IsTerminal;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::{ScanArgs, ScanFormat};
-use crate::exit::Outcome;
+use crate::exit::{self, Outcome};
 use crate::load::Loaded;
 use crate::mask::visible_path;
 use inspect::{Inspector, Verdict};
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ScanArgs) -> anyhow::Result<Outcome> {
     let mut errors = 0_u64;
     let mut complain = |what: String| {
         errors += 1;
-        anstream::eprintln!("forebay: {what}");
+        exit::say(format_args!("forebay: {what}"));
     };
     let paths = files::list(&args.paths, args.no_ignore, &mut complain)?;
     let bar = progress(args.format, paths.len());
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ScanArgs) -> anyhow::Result<Outcome> {
     bar.finish_and_clear();
     printer.end()?;
     if args.format == ScanFormat::Text {
-        eprintln!("{}", tally.summary());
+        exit::say(tally.summary());
     }
     if errors > 0 {
         anyhow::bail!("{errors} of the paths could not be scanned; the rest was");

@@ -20,7 +20,7 @@ use forebay_wire::{
 };
 
 use super::output::{Output, clip};
-use super::stream::Stream;
+use super::stream::{Owed, Stream};
 use super::work::Tally;
 use crate::quota::Account;
 use crate::server::Shared;
@@ -314,7 +314,7 @@ impl Core {
             pending: BytesMut::new(),
             queue: BytesMut::new(),
             charged: 0,
-            held_due: false,
+            held_due: None,
             finished: false,
             report: None,
             stalled: None,
@@ -368,7 +368,9 @@ impl Core {
         self.known(stream)?;
         if let Some(s) = self.streams.get_mut(&stream) {
             // After Finish the report is the answer.
-            s.held_due = !s.finished;
+            let here = s.filter.received() + s.pending.len() as u64;
+            let first = s.held_due.map_or(here, |owed| owed.first);
+            s.held_due = (!s.finished).then_some(Owed { first, last: here });
             self.settle(stream, now);
         }
         Ok(())

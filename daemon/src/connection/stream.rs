@@ -21,8 +21,8 @@ pub(super) struct Stream {
     pub(super) queue: BytesMut,
     /// Bytes of `queue` that are charged to the user.
     pub(super) charged: usize,
-    /// A Held frame is owed once everything before it is sent.
-    pub(super) held_due: bool,
+    /// A Held frame is owed once so many bytes are scanned and what they let go is sent.
+    pub(super) held_due: Option<Owed>,
     /// Finish arrived.
     pub(super) finished: bool,
     /// The filter is done; the report waits for the queue.
@@ -31,6 +31,21 @@ pub(super) struct Stream {
     pub(super) stalled: Option<Instant>,
     /// Stands in the connection's list of streams that can go on.
     pub(super) listed: bool,
+}
+
+/// Where in the input the Syncs stand that were not answered: the first and the last. A client that goes on sending
+/// gets its answer when the first one is reached, not when it stops.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owed {
+    pub(super) first: u64,
+    pub(super) last: u64,
+}
+
+impl Owed {
+    /// What is still owed once a Held has said that `received` bytes are scanned.
+    pub(super) fn behind(self, received: u64) -> Option<Owed> {
+        (self.last > received).then_some(Owed { first: self.last, last: self.last })
+    }
 }
 
 /// Longest piece that one push scans, in bytes, whatever arrives: the time between two looks at other connections.

@@ -69,7 +69,7 @@ impl Core {
             let mut sink = FrameSink::new(&mut self.out, stream, &s.profile.rules);
             let last = s.filter.finish(&mut self.scratch, &mut sink);
             s.report = Some(Box::new(wire_report(&last, s.filter.received())));
-            s.held_due = false;
+            s.held_due = None;
             let queued = self.tally.take(&mut s.output, sink);
             if !self.charge(stream, queued) {
                 return;
@@ -93,10 +93,10 @@ impl Core {
                 self.remove(stream);
                 return;
             }
-            if s.held_due && s.pending.is_empty() {
-                s.held_due = false;
-                let held = Held { received: s.filter.received(), held: s.filter.held() as u64 };
-                self.out.frame(&Frame::Held(stream, held));
+            let received = s.filter.received();
+            if let Some(owed) = s.held_due.filter(|owed| owed.first <= received) {
+                s.held_due = owed.behind(received);
+                self.out.frame(&Frame::Held(stream, Held { received, held: s.filter.held() as u64 }));
             }
         }
         let waits = !s.queue.is_empty() || !s.pending.is_empty() || s.finished || s.report.is_some();
