@@ -44,7 +44,7 @@ use crate::trackers::{Mark, Tracker};
 pub const PIECE: usize = 16 << 10;
 
 /// A stream keeps up to this many bytes more than it needs, so that its buffer is seldom moved.
-const SLACK: u64 = 512;
+const SLACK: u64 = 256;
 
 /// A rule with action `block` ended the stream: nothing from `at` on is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
