@@ -95,16 +95,17 @@ fn serve(args: &Args) -> anyhow::Result<()> {
         None => Config::default(),
     };
     logging::install(&config.log)?;
-    // Before the rules are compiled: who connects meanwhile waits for an answer instead of finding nobody.
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the runtime did not start")?;
+    // Both before the rules are compiled: a signal meanwhile is not lost, and who connects waits for an answer instead
+    // of finding nobody.
+    let shutdown = runtime.block_on(async { shutdown_signal() }).context("signals cannot be handled")?;
     let listener = listen(args.socket.as_ref().or(config.socket.as_ref()), config.socket_mode)?;
     tracing::info!(profiles = config.profiles.len(), "compiling the rules");
     let profiles = load_profiles(&config)?;
     profiles.warm_in_background();
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the runtime did not start")?;
     runtime.block_on(async {
         let server = Server::new(config, profiles, listener).context("the kernel gave no random bytes")?;
-        let shutdown = shutdown_signal().context("signals cannot be handled")?;
         tell_systemd(&[sd_notify::NotifyState::Ready]);
         tracing::info!(version = forebayd::VERSION, "ready");
         server.run(shutdown).await.context("the socket cannot be served")?;
