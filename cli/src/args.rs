@@ -1,10 +1,13 @@
 //! The command line as typed values. Nothing else sees raw arguments.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Args as ClapArgs, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use forebay_scan::Family;
 
 use crate::exit::TABLE;
@@ -18,6 +21,20 @@ pub(crate) struct Args {
     pub(crate) color: Color,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Reads a command line. Help and version come back as errors too: what to print instead of running.
+pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
+    let mut command = Args::command();
+    let matches = command.try_get_matches_from_mut(words)?;
+    let args = Args::from_arg_matches(&matches).map_err(|e| e.format(&mut command))?;
+    if let (Command::Filter(filter), Some(("filter", given))) = (&args.command, matches.subcommand())
+        && let Some(idle) = filter.idle(|id| given.value_source(id) == Some(ValueSource::CommandLine))
+    {
+        let mut filter = command.find_subcommand("filter").cloned().unwrap_or(command);
+        return Err(filter.error(ErrorKind::ArgumentConflict, idle));
+    }
+    Ok(args)
 }
 
 #[derive(Debug, Subcommand)]
@@ -163,6 +180,23 @@ pub(crate) struct FilterArgs {
     pub(crate) key_file: Option<PathBuf>,
 }
 
+impl FilterArgs {
+    /// Says which option was `given` by hand and would do nothing. A variable of the environment is no such wish: it
+    /// is set for other runs too.
+    fn idle(&self, given: impl Fn(&str) -> bool) -> Option<String> {
+        let (options, other): (&[_], _) = match self.via {
+            Via::Local => (&["socket", "session"], "socket"),
+            Via::Socket => (&["key_file"], "local"),
+        };
+        let idle = options.iter().find(|id| given(id))?.replace('_', "-");
+        let why = match self.via {
+            Via::Local => "the engine runs in this process, without the daemon",
+            Via::Socket => "the daemon has its own keys",
+        };
+        Some(format!("`--{idle}` would do nothing: {why}; add `--via {other}`, or leave `--{idle}` out"))
+    }
+}
+
 /// Where the engine runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Via {
@@ -218,7 +252,8 @@ Examples:
   git diff | forebay scan -                     standard input
   forebay scan --jsonl < lines.jsonl            {\"id\",\"text\"} in, {\"id\",\"findings\",\"report\"} out
 
-Exit code 0: nothing found, 1: something found, 2: error. With --jsonl: 0 when every line was read.")]
+Exit code 0: nothing found, 1: something found, 2: error. A path that cannot be read is named, and the rest is scanned.
+With --jsonl: 0 when every line was read, 2 when one was not; it is answered by {\"id\",\"error\"} in its place.")]
 pub(crate) struct ScanArgs {
     /// Files and folders; `-` is standard input. Default: this folder.
     #[arg(value_name = "PATH", conflicts_with = "jsonl")]
@@ -338,7 +373,6 @@ fn family(s: &str) -> Result<Family, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_well_formed() {

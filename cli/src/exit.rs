@@ -58,6 +58,22 @@ pub(crate) fn finish(done: anyhow::Result<Outcome>) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// Ends a run that does nothing: help or a version was asked for, or the arguments are wrong.
+pub(crate) fn instead(e: &clap::Error) -> ExitCode {
+    let printed = e.print().and_then(|()| std::io::stdout().flush());
+    match printed {
+        // An error goes to standard error, and its code stands whether or not anybody could read it.
+        _ if e.use_stderr() => ExitCode::from(2),
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => finish(Err(anyhow::Error::new(e).context("cannot write standard output"))),
+    }
+}
+
+/// `1 line`, `2 lines`.
+pub(crate) fn count(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// Writes a line to standard error. One that cannot be written is dropped: the exit code still tells how it went.
 pub(crate) fn say(line: impl std::fmt::Display) {
     let _ = writeln!(anstream::stderr(), "{line}");

@@ -1,5 +1,6 @@
 //! Profiles, packs and keys from disk. The engine reads no files; this module does it, with bounds.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
-use forebay_scan::{MAX_PACK_BYTES, Pack, Profile, RuleSet, TokenKey};
+use forebay_scan::{Action, MAX_PACK_BYTES, Pack, Profile, RuleSet, RuleSpec, TokenKey};
 
 /// A profile with the packs that it names.
 #[derive(Clone)]
@@ -48,6 +49,29 @@ impl Loaded {
     /// Compiles it.
     pub(crate) fn compile(&self) -> anyhow::Result<Arc<RuleSet>> {
         Ok(RuleSet::compile(&self.packs, &self.profile)?)
+    }
+
+    /// Compiles it for looking: a rule that would block a stream must not hide what comes behind its span, so it
+    /// replaces. Beside it each rule's action under the profile, by the rule's place in the set.
+    pub(crate) fn compile_to_look(&self) -> anyhow::Result<(Arc<RuleSet>, Vec<Action>)> {
+        let mut looking = self.clone();
+        let soften = |a: &mut Action| {
+            if *a == Action::Block {
+                *a = Action::Replace;
+            }
+        };
+        looking.profile.families.values_mut().for_each(soften);
+        looking.profile.rules.values_mut().for_each(soften);
+        let specs = looking.packs.iter_mut().flat_map(|p| &mut p.rules);
+        specs.filter_map(|r| r.action.as_mut()).for_each(soften);
+        let rules = looking.compile()?;
+        let specs: HashMap<&str, &RuleSpec> =
+            self.packs.iter().flat_map(|p| &p.rules).map(|r| (r.name.as_str(), r)).collect();
+        let actions = rules
+            .rules()
+            .map(|(_, info)| specs.get(info.name.as_str()).map_or(info.action, |s| self.profile.action_of(s)))
+            .collect();
+        Ok((rules, actions))
     }
 }
 

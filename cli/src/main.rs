@@ -13,8 +13,10 @@ mod demo;
 mod exit;
 mod filter;
 mod generate;
+mod json_lines;
 mod load;
 mod mask;
+mod once;
 mod record;
 mod rules;
 mod scan;
@@ -22,16 +24,17 @@ mod status;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::args::{Args, Command};
+use crate::args::Command;
 
 /// Small allocations of many streams: the same allocator as the daemon's.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match args::read(std::env::args_os()) {
+        Ok(args) => args,
+        Err(e) => return exit::instead(&e),
+    };
     args.color.apply();
     let done = match args.command {
         Command::Filter(a) => filter::run(&a),

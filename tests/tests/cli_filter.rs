@@ -154,3 +154,21 @@ fn mistakes_in_a_pack_name_its_line() {
     assert_eq!(out.code, 2);
     assert!(out.err.contains("bad.toml:7") && out.err.contains("bogus"), "{}", out.err);
 }
+
+#[test]
+fn an_option_that_would_do_nothing_is_refused() {
+    let house = House::new();
+    for (args, option, other) in [
+        (&["--session", "s"][..], "--session", "--via socket"),
+        (&["--socket", "f.sock"], "--socket", "--via socket"),
+        (&["--via", "socket", "--key-file", "k"], "--key-file", "--via local"),
+    ] {
+        let out = output(house.filter(args), b"");
+        assert_eq!(out.code, 2, "{args:?}");
+        assert!(out.err.contains(&format!("`{option}` would do nothing")) && out.err.contains(other), "{}", out.err);
+    }
+    // Set for other runs, not asked for in this one.
+    let mut c = house.filter(&[]);
+    c.env("FOREBAY_SOCKET", "f.sock");
+    assert_eq!(output(c, b"").code, 0);
+}

@@ -128,12 +128,68 @@ fn json_lines_keep_order_and_answer_at_once() {
 }
 
 #[test]
-fn a_bad_line_ends_json_lines_with_its_number() {
+fn a_bad_line_is_answered_in_its_place_and_the_rest_goes_on() {
     let house = House::new();
-    let out = scan_input(&house, &["--jsonl"], b"{\"id\":1,\"text\":\"\"}\n{\"id\":2}\n{\"id\":3,\"text\":\"\"}\n");
+    let text = format!("x {}", house.value(1));
+    let input =
+        format!("{{\"id\":1,\"text\":\"\"}}\n{{\"id\":2}}\n[]\n{}\n", serde_json::json!({"id": 4, "text": text}));
+    let out = scan_input(&house, &["--jsonl"], input.as_bytes());
     assert_eq!(out.code, 2);
-    assert_eq!(json_lines(out.text()).len(), 1, "what came before is answered");
-    assert!(out.err.contains("line 2") && out.err.contains("text"), "{}", out.err);
+    let answers = json_lines(out.text());
+    assert_eq!(answers.len(), 4, "one answer a line");
+    assert_eq!(answers[1]["id"], 2);
+    let error = answers[1]["error"].as_str().expect("a text");
+    assert!(error.contains("line 2, column 8: missing field `text`; a line must be {\"id\""), "{error}");
+    assert!(answers[2]["id"].is_null() && answers[2]["error"].as_str().is_some_and(|e| e.contains("jq -c '.[]'")));
+    assert_eq!(answers[3]["findings"][0]["start"], 2);
+    assert!(out.err.contains("line 2, column 8") && out.err.contains("line 3, column 1"), "{}", out.err);
+    assert!(out.err.contains("2 lines could not be read"), "{}", out.err);
+}
+
+#[test]
+fn of_many_bad_lines_ten_are_named() {
+    let house = House::new();
+    let out = scan_input(&house, &["--jsonl"], "no json\n".repeat(25).as_bytes());
+    assert_eq!(out.code, 2);
+    assert_eq!(json_lines(out.text()).len(), 25);
+    assert_eq!(out.err.lines().filter(|l| l.contains("no JSON object begins here")).count(), 10, "{}", out.err);
+    assert!(out.err.contains("25 lines could not be read"), "{}", out.err);
+}
+
+#[test]
+fn a_byte_order_mark_is_no_error() {
+    let house = House::new();
+    let out = scan_input(
+        &house,
+        &["--jsonl"],
+        "\u{feff}{\"id\":1,\"text\":\"\"}\n\u{feff}{\"id\":2,\"text\":\"\"}".as_bytes(),
+    );
+    assert_eq!(out.code, 0, "{}", out.err);
+    assert_eq!(json_lines(out.text()).len(), 2);
+}
+
+#[test]
+fn a_path_that_is_missing_does_not_keep_the_others_from_being_scanned() {
+    let house = House::new();
+    house.write("good.txt", &format!("k {}\n", house.value(1)));
+    for paths in [["good.txt", "missing.txt"], ["missing.txt", "good.txt"]] {
+        let out = scan(&house, &paths);
+        assert!(out.text().starts_with("good.txt:1:3: "), "{}", out.text());
+        assert!(out.err.contains("cannot look at missing.txt: "), "{}", out.err);
+        assert!(out.err.contains("1 path could not be scanned"), "{}", out.err);
+        assert_eq!(out.code, 2);
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let house = House::new();
+    for args in [&["--help"][..], &["--version"], &["filter", "--help"], &["rules", "list"], &["completions", "zsh"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
+        let done = house.forebay().args(args).stdout(full).stderr(Stdio::piped()).output().expect("starts");
+        assert_eq!(done.status.code(), Some(2), "{args:?}");
+        assert!(String::from_utf8_lossy(&done.stderr).contains("No space left on device"), "{args:?}: {done:?}");
+    }
 }
 
 #[test]

@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 
-use anyhow::{Context, bail};
 use forebay_scan::Scratch;
 use ignore::WalkBuilder;
 
 use super::inspect::{Inspector, Verdict};
+use crate::mask::visible_path;
 
 /// Name that stands for standard input.
 const STDIN: &str = "-";
 
-/// Every file under `paths`, sorted, each once. What cannot be listed is told to `failed`.
+/// Every file under `paths`, sorted, each once. What cannot be listed is told to `failed`, and the rest is listed.
 ///
 /// Hidden files are included (`.env` is where secrets live), `.git` is not; `.gitignore`, `.ignore` and git's excludes
 /// are respected unless `no_ignore`. Symbolic links are not followed: they lead out of what was asked for.
-pub(crate) fn list(paths: &[PathBuf], no_ignore: bool, mut failed: impl FnMut(String)) -> anyhow::Result<Vec<PathBuf>> {
+pub(crate) fn list(paths: &[PathBuf], no_ignore: bool, mut failed: impl FnMut(String)) -> Vec<PathBuf> {
     let here = [PathBuf::from(".")];
     let mut files = Vec::new();
     for path in if paths.is_empty() { &here[..] } else { paths } {
@@ -28,9 +28,16 @@ pub(crate) fn list(paths: &[PathBuf], no_ignore: bool, mut failed: impl FnMut(St
             files.push(path.clone());
             continue;
         }
-        let kind = std::fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
+        let kind = match std::fs::metadata(path) {
+            Ok(kind) => kind,
+            Err(e) => {
+                failed(format!("cannot look at {}: {e}", visible_path(path)));
+                continue;
+            }
+        };
         if !kind.is_file() && !kind.is_dir() {
-            bail!("{} is neither a file nor a folder; pipe it in: forebay scan -", path.display());
+            failed(format!("{} is neither a file nor a folder; pipe it in: forebay scan -", visible_path(path)));
+            continue;
         }
         if kind.is_file() {
             // Named by hand, so wanted, whatever .gitignore says.
@@ -55,7 +62,7 @@ pub(crate) fn list(paths: &[PathBuf], no_ignore: bool, mut failed: impl FnMut(St
     }
     files.sort();
     files.dedup();
-    Ok(files)
+    files
 }
 
 /// `src/main.rs` rather than `./src/main.rs` when the dot was not asked for.

@@ -67,24 +67,8 @@ pub(crate) struct Found {
 }
 
 impl Inspector {
-    /// Compiles the profile for looking: a rule that would block a stream must not hide what comes behind its span.
     pub(crate) fn new(loaded: &Loaded, binary_too: bool) -> anyhow::Result<Self> {
-        let mut looking = loaded.clone();
-        let soften = |a: &mut Action| {
-            if *a == Action::Block {
-                *a = Action::Replace;
-            }
-        };
-        looking.profile.families.values_mut().for_each(soften);
-        looking.profile.rules.values_mut().for_each(soften);
-        let specs = looking.packs.iter_mut().flat_map(|p| &mut p.rules);
-        specs.filter_map(|r| r.action.as_mut()).for_each(soften);
-        let rules = looking.compile()?;
-        let specs = || loaded.packs.iter().flat_map(|p| &p.rules);
-        let actions = rules
-            .rules()
-            .map(|(_, info)| specs().find(|s| s.name == info.name).map_or(info.action, |s| loaded.profile.action_of(s)))
-            .collect();
+        let (rules, actions) = loaded.compile_to_look()?;
         Ok(Inspector { rules, actions, binary_too })
     }
 

@@ -1,100 +1,93 @@
 //! `--jsonl`: `{"id","text"}` lines in, one line of findings for each out, in order.
 //!
-//! Each text is a stream of its own. Offsets are bytes of the decoded text in UTF-8; a lone surrogate (`"\ud83d"`), which
-//! JSON allows and UTF-8 does not, counts as the three bytes of its generalised UTF-8 form. A line that is not understood
-//! ends the run with its number: a caller that pairs lines must not get them shifted.
+//! Each text is a stream of its own. Offsets are bytes of the decoded text in UTF-8. A line that is not understood is
+//! answered too, by `{"id","error"}` in its place: a caller that pairs lines gets none shifted, and one bad line in a
+//! million does not cost the rest. The run then ends with exit code 2.
 
-use std::fmt;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow, bail};
-use forebay_scan::{Finding, Report, RuleSet, Scratch, Sink, StreamFilter, TokenKey};
-use serde::de::{Deserializer, Visitor};
+use anyhow::{Context, bail};
+use forebay_scan::{Report, RuleSet, Scratch};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::exit::Outcome;
+use crate::exit::{self, Outcome};
+use crate::json_lines::{Lines, Next, Text, object};
+use crate::once;
 use crate::record::FindingLine;
 
 /// Longest line accepted, in bytes. A line is kept whole in memory; a producer that never sends a line end must not
 /// fill it. 256 MiB is far above what any agent passes in one message.
-const MAX_LINE: u64 = 256 << 20;
+const MAX_LINE: usize = 256 << 20;
+/// Most bad lines that standard error names; a file of another format has nothing but bad lines.
+const MOST_NAMED: u64 = 10;
+/// What a line must be.
+const SHAPE: &str = r#"{"id": …, "text": "…"}"#;
 
 /// Reads standard input to its end.
 pub(crate) fn run(rules: &Arc<RuleSet>) -> anyhow::Result<Outcome> {
-    let input = BufReader::with_capacity(256 << 10, io::stdin().lock());
     let output = BufWriter::with_capacity(256 << 10, io::stdout().lock());
-    convert(rules, input, output)
+    convert(rules, io::stdin().lock(), output, |bad| exit::say(format_args!("forebay: {bad}")))
 }
 
-fn convert(rules: &Arc<RuleSet>, mut input: BufReader<impl Read>, mut output: impl Write) -> anyhow::Result<Outcome> {
+fn convert(
+    rules: &Arc<RuleSet>,
+    input: impl Read,
+    mut output: impl Write,
+    mut complain: impl FnMut(&str),
+) -> anyhow::Result<Outcome> {
+    let mut lines = Lines::new(input, MAX_LINE);
     let mut scratch = Scratch::default();
-    let mut line = Vec::new();
-    for number in 1_u64.. {
-        // About to wait for input: whoever sends one line and waits for its answer gets it.
-        if memchr::memchr(b'\n', input.buffer()).is_none() {
+    let mut bad = 0;
+    loop {
+        if lines.must_wait() {
             output.flush().context("cannot write standard output")?;
         }
-        line.clear();
-        let n = (&mut input).take(MAX_LINE + 1).read_until(b'\n', &mut line).context("cannot read standard input")?;
-        if n == 0 {
-            break;
-        }
-        if n as u64 > MAX_LINE {
-            output.flush().context("cannot write standard output")?;
-            bail!(
-                "line {number}: longer than {MAX_LINE} bytes; scan such content with `forebay filter --findings json`"
-            );
-        }
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        let row: Row<'_> = match serde_json::from_slice(&line) {
-            Ok(row) => row,
-            Err(e) => {
-                output.flush().context("cannot write standard output")?;
-                return Err(bad_line(number, &e));
-            }
+        let error = match lines.next().context("cannot read standard input")? {
+            Next::End => break,
+            Next::TooLong(number) => Refused {
+                id: None,
+                error: format!(
+                    "line {number}: longer than {MAX_LINE} bytes; scan such content with `forebay filter --findings json`"
+                ),
+            },
+            Next::Line(number, line) => match object::<Row<'_>>(line, SHAPE) {
+                Ok(row) => {
+                    let (findings, report) = once::look(rules, &mut scratch, &row.text.0);
+                    let findings = findings.iter().filter_map(|f| FindingLine::of(f, rules)).collect();
+                    write(&mut output, &Answer { id: row.id, findings, report })?;
+                    continue;
+                }
+                Err(e) => Refused {
+                    id: object::<Named<'_>>(line, SHAPE).ok().and_then(|named| named.id),
+                    error: format!("line {number}, {e}"),
+                },
+            },
         };
-        let (findings, report) = scan(rules, &mut scratch, &row.text.0);
-        let findings = findings.iter().filter_map(|f| FindingLine::of(f, rules)).collect();
-        serde_json::to_writer(&mut output, &Answer { id: row.id, findings, report })
-            .map_err(io::Error::from)
-            .and_then(|()| output.write_all(b"\n"))
-            .context("cannot write standard output")?;
+        write(&mut output, &error)?;
+        bad += 1;
+        if bad <= MOST_NAMED {
+            complain(&error.error);
+        }
     }
     output.flush().context("cannot write standard output")?;
+    if bad > 0 {
+        bail!(
+            "{} could not be read and {} answered by an `error` instead; every other line was scanned",
+            exit::count(bad, "line"),
+            if bad == 1 { "was" } else { "were" }
+        );
+    }
     // Lines are data, not a gate: the exit code says only whether all were read.
     Ok(Outcome::Clean)
 }
 
-fn bad_line(number: u64, e: &serde_json::Error) -> anyhow::Error {
-    // serde_json counts lines within the slice; only the column means something here.
-    let text = e.to_string();
-    let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
-    anyhow!("line {number}, column {}: {what}; each line must be {{\"id\": …, \"text\": \"…\"}}", e.column())
-}
-
-/// Takes findings only: what would be released is of no interest here.
-#[derive(Default)]
-struct Findings(Vec<Finding>);
-
-impl Sink for Findings {
-    fn release(&mut self, _: &[u8]) {}
-
-    fn finding(&mut self, finding: &Finding) {
-        self.0.push(finding.clone());
-    }
-}
-
-fn scan(rules: &Arc<RuleSet>, scratch: &mut Scratch, text: &[u8]) -> (Vec<Finding>, Report) {
-    let mut sink = Findings::default();
-    // Tokens are not printed, so any key will do.
-    let mut filter = StreamFilter::new(rules.clone(), TokenKey::new([0; 32]));
-    let _ = filter.push(text, scratch, &mut sink); // A blocked stream says so in its report.
-    let report = filter.finish(scratch, &mut sink);
-    (sink.0, report)
+fn write(output: &mut impl Write, answer: &impl Serialize) -> anyhow::Result<()> {
+    serde_json::to_writer(&mut *output, answer)
+        .map_err(io::Error::from)
+        .and_then(|()| output.write_all(b"\n"))
+        .context("cannot write standard output")
 }
 
 #[derive(Deserialize)]
@@ -105,6 +98,13 @@ struct Row<'a> {
     text: Text,
 }
 
+/// What can be known of a line that is no [`Row`].
+#[derive(Deserialize)]
+struct Named<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+}
+
 #[derive(Serialize)]
 struct Answer<'a> {
     id: &'a RawValue,
@@ -112,67 +112,57 @@ struct Answer<'a> {
     report: Report,
 }
 
-/// A JSON string as bytes, lone surrogates included.
-struct Text(Vec<u8>);
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct Bytes;
-        impl Visitor<'_> for Bytes {
-            type Value = Text;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Text, E> {
-                Ok(Text(bytes.to_vec()))
-            }
-
-            fn visit_byte_buf<E>(self, bytes: Vec<u8>) -> Result<Text, E> {
-                Ok(Text(bytes))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Text, E> {
-                Ok(Text(text.as_bytes().to_vec()))
-            }
-        }
-        d.deserialize_byte_buf(Bytes)
-    }
+#[derive(Serialize)]
+struct Refused<'a> {
+    id: Option<&'a RawValue>,
+    error: String,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn out(input: &str) -> Result<String, String> {
+    /// The answers, and the complaints.
+    fn out(input: &str) -> (Vec<String>, Vec<String>) {
         let rules = RuleSet::builtin("tool-output").expect("there").expect("compiles");
-        let mut bytes = Vec::new();
-        convert(&rules, BufReader::new(input.as_bytes()), &mut bytes).map_err(|e| format!("{e:#}"))?;
-        Ok(String::from_utf8(bytes).expect("JSON is UTF-8"))
+        let (mut bytes, mut complaints) = (Vec::new(), Vec::new());
+        let done = convert(&rules, input.as_bytes(), &mut bytes, |c| complaints.push(c.to_owned()));
+        assert_eq!(done.is_err(), !complaints.is_empty());
+        (String::from_utf8(bytes).expect("JSON is UTF-8").lines().map(str::to_owned).collect(), complaints)
     }
 
     #[test]
     fn ids_come_back_as_they_came() {
-        let answer = out("{\"id\":{\"a\":[1.50,null]},\"text\":\"plain words\"}\n").expect("good line");
-        assert!(answer.starts_with("{\"id\":{\"a\":[1.50,null]},\"findings\":["), "{answer}");
-        assert_eq!(answer.lines().count(), 1);
+        let (answers, _) = out("{\"id\":{\"a\":[1.50,null]},\"text\":\"plain words\"}\n");
+        assert!(answers[0].starts_with("{\"id\":{\"a\":[1.50,null]},\"findings\":["), "{answers:?}");
+        assert_eq!(answers.len(), 1);
     }
 
     #[test]
     fn any_json_string_is_taken() {
         for text in [r"\ud83d", r"\udc00\ud800 x", r"\u0000\n\t", "", r"\ud83d\ude00", "多"] {
-            out(&format!("{{\"text\":\"{text}\",\"id\":1,\"more\":[]}}")).expect(text);
+            let (_, complaints) = out(&format!("{{\"text\":\"{text}\",\"id\":1,\"more\":[]}}"));
+            assert!(complaints.is_empty(), "{text}: {complaints:?}");
         }
     }
 
     #[test]
-    fn bad_lines_are_named() {
+    fn bad_lines_are_named_and_answered() {
         let good = "{\"id\":1,\"text\":\"\"}\n";
-        for bad in ["{", "[]", "{\"id\":1}", "{\"id\":1,\"text\":5}", "\u{1}", "{\"id\":1,\"text\":\"\"} x"] {
-            let e = out(&format!("{good}\n{bad}\n")).expect_err(bad);
-            assert!(e.starts_with("line 3, column "), "{e}");
-            assert!(!e.contains("at line"), "{e}");
+        for (bad, id, mend) in [
+            ("{", "null", "jq -c ."),
+            ("[1, \"a\"]", "null", "jq -c '.[]'"),
+            ("\u{feff}\u{feff}", "null", "no JSON object begins here"),
+            ("{\"id\":7}", "7", "missing field `text`"),
+            ("{\"id\":1,\"text\":5}", "1", "expected a string"),
+            ("{\"text\":\"\"}", "null", "missing field `id`"),
+            ("\u{1}", "null", "a line must be {\"id\""),
+            ("{\"id\":1,\"text\":\"\"} x", "null", "nothing behind it"),
+        ] {
+            let (answers, complaints) = out(&format!("{good}\n{bad}\n{good}"));
+            assert_eq!((answers.len(), complaints.len()), (3, 1), "{bad}");
+            assert!(answers[1].starts_with(&format!("{{\"id\":{id},\"error\":\"line 3, column ")), "{answers:?}");
+            assert!(complaints[0].contains(mend) && !complaints[0].contains("at line"), "{bad}: {complaints:?}");
         }
     }
 }

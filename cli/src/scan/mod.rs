@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ScanArgs) -> anyhow::Result<Outcome> {
         errors += 1;
         exit::say(format_args!("forebay: {what}"));
     };
-    let paths = files::list(&args.paths, args.no_ignore, &mut complain)?;
+    let paths = files::list(&args.paths, args.no_ignore, &mut complain);
     let bar = progress(args.format, paths.len());
     let mut printer: Box<dyn Printer> = match args.format {
         ScanFormat::Text => Box::new(Text::new()),
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &ScanArgs) -> anyhow::Result<Outcome> {
         exit::say(tally.summary());
     }
     if errors > 0 {
-        anyhow::bail!("{errors} of the paths could not be scanned; the rest was");
+        anyhow::bail!("{} could not be scanned (named above); the rest was", exit::count(errors, "path"));
     }
     Ok(if tally.found > 0 { Outcome::Findings } else { Outcome::Clean })
 }
@@ -101,11 +101,13 @@ impl Tally {
         let mb = self.bytes as f64 / 1e6;
         let skipped = match self.binary {
             0 => String::new(),
-            n => format!(", {n} binary files skipped"),
+            n => format!(", {} skipped", exit::count(n, "binary file")),
         };
         format!(
-            "{} findings in {} files; {} files scanned, {mb:.1} MB{skipped}",
-            self.found, self.files_with, self.files
+            "{} in {}; {} scanned, {mb:.1} MB{skipped}",
+            exit::count(self.found, "finding"),
+            exit::count(self.files_with, "file"),
+            exit::count(self.files, "file")
         )
     }
 }
