@@ -4,10 +4,11 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs deny fuzz-short fuzz-long real-run bench man system tools-deny tools-fuzz install
+.PHONY: help demo test lint docs deny fuzz-short fuzz-long real-run bench ledger man system tools-deny tools-fuzz install
 
 FUZZ_SECONDS ?= 20
 PREFIX ?= /usr/local
+BY ?= family,tier
 DESTDIR ?=
 
 help: ## this list
@@ -48,6 +49,12 @@ real-run: system ## real tool outputs through daemon and socket: nothing may be 
 
 bench: system ## benchmarks
 	cargo bench -p forebay-bench
+
+ledger: system ## docs/LEDGER.md from labelled lines: make ledger DATA=DIR [BENIGN=DIR]
+	@[ -n "$(DATA)" ] || { echo 'make ledger needs DATA: a folder of labelled *.jsonl files, or one file (docs/LABELLED.md)'; exit 2; }
+	cargo build --release -p forebay
+	page=$$(cargo run --release --quiet -p forebay -- eval "$(DATA)" $(if $(BENIGN),--benign "$(BENIGN)") --by $(BY) --format markdown); \
+	printf '%s\n' "$$page" > docs/LEDGER.md
 
 man: system ## man pages and shell completions, into target/man and target/completions
 	cargo build --profile dist -p forebay

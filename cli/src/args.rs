@@ -1,5 +1,7 @@
 //! The command line as typed values. Nothing else sees raw arguments.
 
+mod eval;
+
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -11,6 +13,7 @@ use clap::{Args as ClapArgs, CommandFactory, FromArgMatches, Parser, Subcommand,
 use forebay_scan::Family;
 
 use crate::exit::TABLE;
+pub(crate) use eval::{By, EvalArgs, EvalFormat};
 
 /// Filters what agents read and write: personal data, secrets, elisions, truncation and injected orders.
 #[derive(Debug, Parser)]
@@ -45,6 +48,9 @@ pub(crate) enum Command {
     Scan(ScanArgs),
     /// Show, test and explain rules.
     Rules(RulesArgs),
+    /// Score the rules against labelled texts and harmless files.
+    #[command(long_about = eval::LONG)]
+    Eval(EvalArgs),
     /// Show what the daemon says of itself.
     Status(StatusArgs),
     /// Watch two streams go through a daemon, piece by piece.

@@ -11,6 +11,8 @@ pub(crate) enum Outcome {
     Clean,
     /// `scan` found something, or `rules test` has wrong examples.
     Findings,
+    /// `eval`: a threshold was not reached.
+    Below,
     /// `filter`: a rule with action `block` ended the stream.
     Blocked,
 }
@@ -19,7 +21,7 @@ pub(crate) enum Outcome {
 pub(crate) const TABLE: &str = "\
 Exit codes:
   0    done; `scan`: nothing found
-  1    `scan`: something found; `rules test`: an example is wrong
+  1    `scan`: something found; `rules test`: an example is wrong; `eval`: a threshold was not reached
   2    error: bad arguments, input, rules or configuration
   3    `filter`: the stream was blocked by a rule
   4    the daemon cannot be reached, or it ended the connection
@@ -46,7 +48,7 @@ pub(crate) fn unreachable(e: forebay_client::Error) -> anyhow::Error {
 pub(crate) fn finish(done: anyhow::Result<Outcome>) -> ExitCode {
     let code = match done {
         Ok(Outcome::Clean) => 0,
-        Ok(Outcome::Findings) => 1,
+        Ok(Outcome::Findings | Outcome::Below) => 1,
         Ok(Outcome::Blocked) => 3,
         // A reader that has seen enough (`| head`) is no error worth a message; the code is the shell's for SIGPIPE.
         Err(e) if is_broken_pipe(&e) => 141,

@@ -97,6 +97,7 @@ fn bare(line: &[u8]) -> &[u8] {
 
 /// The object that a line holds. An error names the place and the mend; `shape` is what a line must look like.
 pub(crate) fn object<'a, T: Deserialize<'a>>(line: &'a [u8], shape: &str) -> Result<T, String> {
+    let line = line.trim_ascii_end();
     let blank = line.iter().take_while(|b| b.is_ascii_whitespace()).count();
     let first = line.get(blank);
     // Not left to serde, which takes an array for a struct.

@@ -10,6 +10,7 @@
 
 mod args;
 mod demo;
+mod eval;
 mod exit;
 mod filter;
 mod generate;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Filter(a) => filter::run(&a),
         Command::Scan(a) => scan::run(&a),
         Command::Rules(a) => rules::run(&a),
+        Command::Eval(a) => eval::run(&a),
         Command::Status(a) => status::run(&a),
         Command::Demo(a) => demo::run(&a),
         Command::Man(a) => generate::man(&a),

@@ -225,6 +225,7 @@ fn every_command_shows_an_example() {
     let commands: &[&[&str]] = &[
         &["filter"],
         &["scan"],
+        &["eval"],
         &["rules", "list"],
         &["rules", "test"],
         &["rules", "explain"],

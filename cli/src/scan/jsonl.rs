@@ -121,12 +121,14 @@ struct Refused<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::LazyLock;
 
     /// The answers, and the complaints.
     fn out(input: &str) -> (Vec<String>, Vec<String>) {
-        let rules = RuleSet::builtin("tool-output").expect("there").expect("compiles");
+        static RULES: LazyLock<Arc<RuleSet>> =
+            LazyLock::new(|| RuleSet::builtin("prompt").expect("there").expect("compiles"));
         let (mut bytes, mut complaints) = (Vec::new(), Vec::new());
-        let done = convert(&rules, input.as_bytes(), &mut bytes, |c| complaints.push(c.to_owned()));
+        let done = convert(&RULES, input.as_bytes(), &mut bytes, |c| complaints.push(c.to_owned()));
         assert_eq!(done.is_err(), !complaints.is_empty());
         (String::from_utf8(bytes).expect("JSON is UTF-8").lines().map(str::to_owned).collect(), complaints)
     }

@@ -2,6 +2,8 @@
 //! rules, and commands to run in it.
 #![allow(dead_code)] // Each test file uses its part.
 
+pub(crate) mod labelled;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,0 +1,71 @@
+//! The columns of the tables, the same for every format.
+
+use forebay_scan::Family;
+
+use super::report::{Figures, Group, Harmless, Measured, Set};
+
+/// What the columns of a table of labelled lines are called.
+pub(crate) const LABELLED: [&str; 9] =
+    ["", "hit lines", "recall", "covered", "named", "clean lines", "false positives", "any finding", "precision"];
+
+/// What they mean.
+pub(crate) const MEANING: [(&str, &str); 6] = [
+    ("recall", "hit lines in which every span was found"),
+    ("covered", "hit lines of which every byte of every span lies in a finding: what a redactor must reach"),
+    ("named", "hit lines found by rules that name the kind or vendor"),
+    ("false positives", "clean lines with a finding that must not be there"),
+    ("any finding", "clean lines with any finding of the family, also a rightful one of another kind"),
+    ("precision", "found lines of found lines and false positives; it depends on the mix of lines"),
+];
+
+/// The rows of a table for one set, without those that have no line in it.
+pub(crate) fn labelled(rows: &[Group], set: Set) -> Vec<Vec<String>> {
+    let in_set = rows.iter().filter(|g| !g.figures(set).is_empty());
+    in_set.map(|g| [vec![g.name.clone()], figures(g.figures(set))].concat()).collect()
+}
+
+fn figures(f: &Figures) -> Vec<String> {
+    vec![
+        f.counts.hits.to_string(),
+        percent(f.recall),
+        percent(f.covered_share),
+        percent(f.labelled_share),
+        f.counts.clean.to_string(),
+        percent(f.false_positive_share),
+        percent(f.any_share),
+        percent(f.precision),
+    ]
+}
+
+/// A share for people.
+pub(crate) fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "–".to_owned(), |s| format!("{:.2} %", s * 100.0))
+}
+
+/// The head of the table of harmless files: findings of each family per MB, and the rest.
+pub(crate) fn harmless_head() -> Vec<String> {
+    let families = Family::ALL.iter().map(|f| f.to_string());
+    let head = ["", "files", "KB"].map(str::to_owned).into_iter().chain(families);
+    head.chain(["redactions", "excused", "not whole"].map(str::to_owned)).collect()
+}
+
+/// Its rows, the total last.
+pub(crate) fn harmless(h: &Harmless) -> Vec<Vec<String>> {
+    h.categories.iter().chain([&h.total]).map(measured).collect()
+}
+
+fn measured(m: &Measured) -> Vec<String> {
+    let mut row = vec![m.name.clone(), m.counts.files.to_string(), format!("{:.1}", m.counts.bytes as f64 / 1e3)];
+    row.extend(Family::ALL.iter().map(|f| format!("{:.2}", m.findings_per_mb.get(f).copied().unwrap_or(0.0))));
+    row.push(format!("{:.2}", m.all_redactions_per_mb));
+    row.push(m.counts.excused.to_string());
+    row.push(m.counts.incomplete.to_string());
+    row
+}
+
+/// What was redacted in harmless files, by family, in words.
+pub(crate) fn redacted(h: &Harmless) -> String {
+    let counts = &h.total.counts.redactions;
+    let of = |f: &Family| format!("{f} {}", counts.get(f).copied().unwrap_or(0));
+    Family::ALL.iter().map(of).collect::<Vec<_>>().join(", ")
+}
