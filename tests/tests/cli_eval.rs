@@ -64,6 +64,8 @@ fn a_finding_names_its_line_by_kind_vendor_other_name_or_rule() {
     assert!(!named("cme-token", "", ""), "words, not letters");
     assert!(!named("acme-key", "", ""));
     assert!(!named("other", "", "acme-token"), "not the full name of the rule");
+    let somewhere = with(hit(&text, Value::Null), "kind", json!("other"));
+    assert_eq!(hits(&house, &[somewhere]), json!([1, 1, 1, 0]));
     assert!(named("other", "", "secret.acme-token"));
     assert!(named("other", "", "origin:secret.acme-token"));
     let address = json!({"family": "pii", "kind": "ip-address", "text": "host 10.1.2.3 up", "expect": "hit",
@@ -71,6 +73,12 @@ fn a_finding_names_its_line_by_kind_vendor_other_name_or_rule() {
     let report = scored(&house, &[address.clone(), with(address, "kind", json!("mac-address"))], &[]);
     assert_eq!(row(&report, 0, "pii")["strict"]["labelled"], 1, "ipv4 is another name of ip-address");
     assert_eq!(row(&report, 0, "pii")["strict"]["found"], 2);
+    for (kind, named) in [("cn-phone", 1), ("cn-phonebook", 0)] {
+        let call =
+            json!({"family": "secret", "kind": kind, "text": "dial:wxyzwxyz", "expect": "hit", "spans": [[0, 13]]});
+        let report = scored(&house, &[call], &[]);
+        assert_eq!(row(&report, 0, "secret")["strict"]["labelled"], named, "mobile is what a phone is called: {kind}");
+    }
 }
 
 #[test]
@@ -86,6 +94,9 @@ fn a_clean_line_forbids_its_kind_or_its_family() {
     let secret = row(&report, 0, "secret");
     assert_eq!((&secret["strict"]["any"], &secret["strict"]["false_positives"]), (&json!(0), &json!(0)));
     assert_eq!((&secret["all_scope"], &secret["all_scope_any_family"]), (&json!(1), &json!(1)));
+    let report = scored(&house, &[clean(&other, "all"), clean("nothing", "all")], &[]);
+    let secret = row(&report, 0, "secret");
+    assert_eq!((&secret["all_scope"], &secret["all_scope_any_family"]), (&json!(2), &json!(1)));
     // `kind` is what is meant when nothing is said.
     let mut silent = clean(&other, "kind");
     silent.as_object_mut().expect("an object").remove("clean_scope");
@@ -112,7 +123,7 @@ fn flags_and_tiers_say_which_set() {
         assert_eq!((&secret["strict"]["hits"], &secret["full"]["hits"]), (&json!(strict), &json!(2)), "{tier}");
     }
     let contested = |l: &Value| with(l.clone(), "contested", json!(true));
-    let report = scored(&house, &[found, contested(&missed), contested(&alarm)], &["--misses", "9"]);
+    let report = scored(&house, &[found, contested(&missed), contested(&alarm)], &["--misses", "9", "--full"]);
     let secret = row(&report, 0, "secret");
     assert_eq!(
         (&secret["full"]["hits"], &secret["full"]["clean"], &secret["contested"]),
@@ -133,7 +144,7 @@ fn precision_is_found_of_found_and_false_positives() {
         found,
         hit("nothing", Value::Null),
         clean(&house.value(2), "all"),
-        clean("-", "all"),
+        clean(ACME, "kind"), // a finding, and no false positive
     ];
     let strict = &row(&scored(&house, &lines, &[]), 0, "secret")["strict"];
     assert_eq!((&strict["recall"], &strict["precision"]), (&json!(0.75), &json!(0.75)));
@@ -160,6 +171,9 @@ fn ends_are_judged_by_the_report_on_cut_and_whole_lines_only() {
     assert_eq!((&strict["hits"], &strict["found"], &strict["labelled"]), (&json!(2), &json!(1), &json!(1)));
     assert_eq!((&strict["clean"], &strict["false_positives"]), (&json!(3), &json!(1)));
     assert_eq!(report["labelled"]["ends"], json!({"cut": 2, "cut_found": 1, "whole": 3, "whole_called_cut": 1}));
+    // The report says it, also where no finding of the family does.
+    let report = scored(&house, &[line("whole-text", "a [gap] b", "clean")], &[]);
+    assert_eq!(row(&report, 0, "truncation")["strict"]["any"], 1);
     // Elsewhere a text may end early, and a finding that says so is not looked at; a mark in it is.
     let count = |text: &str| {
         row(&scored(&house, &[line("word", text, "clean")], &[]), 0, "truncation")["strict"]["any"].clone()
@@ -211,5 +225,5 @@ fn a_rule_that_blocks_hides_nothing_behind_it() {
     assert_eq!(row(&block, 0, "secret")["strict"]["found"], 1);
     assert_eq!(row(&replace, 0, "secret")["strict"]["found"], 1);
     assert_ne!(block["fingerprint"], replace["fingerprint"], "the set that the profile means is told");
-    assert_eq!((&block["profile"], &block["rules"]), (&json!("test-block"), &json!(8)));
+    assert_eq!((&block["profile"], &block["rules"]), (&json!("test-block"), &json!(10)));
 }

@@ -60,6 +60,17 @@ fn a_line_without_end_is_refused_and_the_next_is_read() {
 }
 
 #[test]
+fn a_file_of_names_without_end_is_refused() {
+    let house = house();
+    let line = |n: usize| with(hit("-", Value::Null), "kind", json!(format!("k{n}")));
+    house.write("names.jsonl", &written(&(0..=100_000).map(line).collect::<Vec<_>>()));
+    let out = eval(&house, &["names.jsonl", "--by", "kind"]);
+    assert_eq!((out.code, out.text()), (2, ""));
+    assert!(out.err.contains("more than 100000 groups by kind; group by something that lines share"), "{}", out.err);
+    assert_eq!(eval(&house, &["names.jsonl"]).code, 0);
+}
+
+#[test]
 fn files_folders_and_standard_input() {
     let house = house();
     let line = hit(&house.value(1), Value::Null);

@@ -2,7 +2,7 @@
 
 use forebay_scan::Family;
 
-use super::report::{Figures, Group, Harmless, Measured, Set};
+use super::report::{Figures, Grouped, Harmless, Measured, Set};
 
 /// What the columns of a table of labelled lines are called.
 pub(crate) const LABELLED: [&str; 9] =
@@ -18,10 +18,9 @@ pub(crate) const MEANING: [(&str, &str); 6] = [
     ("precision", "found lines of found lines and false positives; it depends on the mix of lines"),
 ];
 
-/// The rows of a table for one set, without those that have no line in it.
-pub(crate) fn labelled(rows: &[Group], set: Set) -> Vec<Vec<String>> {
-    let in_set = rows.iter().filter(|g| !g.figures(set).is_empty());
-    in_set.map(|g| [vec![g.name.clone()], figures(g.figures(set))].concat()).collect()
+/// The rows of a table for one set.
+pub(crate) fn labelled(table: &Grouped, set: Set) -> Vec<Vec<String>> {
+    table.rows_in(set).iter().map(|g| [vec![g.name.clone()], figures(g.figures(set))].concat()).collect()
 }
 
 fn figures(f: &Figures) -> Vec<String> {

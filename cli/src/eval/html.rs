@@ -64,10 +64,10 @@ fn labelled(out: &mut String, l: &Labelled) -> anyhow::Result<()> {
         for set in l.sets {
             writeln!(out, "<h3>{} set, by {}</h3>", set.as_str(), table.by)?;
             shares(out, table, *set)?;
-            grid(out, &columns::LABELLED, &columns::labelled(&table.rows, *set), false)?;
+            grid(out, &columns::LABELLED, &columns::labelled(table, *set), false)?;
         }
         if table.outside > 0 {
-            writeln!(out, "<p>{} of other families are in no row.</p>", count(table.outside, "line"))?;
+            writeln!(out, "<p>In no row: {} of other families.</p>", count(table.outside, "line"))?;
         }
     }
     if let Some(ends) = &l.ends {
@@ -146,8 +146,8 @@ fn grid(out: &mut String, head: &[&str], rows: &[Vec<String>], total: bool) -> a
 /// Recall and precision of each row, from 0 to 100 %.
 fn shares(out: &mut String, table: &Grouped, set: Set) -> anyhow::Result<()> {
     let bars: Vec<Bars> = table
-        .rows
-        .iter()
+        .rows_in(set)
+        .into_iter()
         .filter(|g| g.figures(set).counts.hits > 0)
         .map(|g| {
             let f = g.figures(set);

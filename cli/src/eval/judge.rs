@@ -101,12 +101,8 @@ impl<'a> Judge<'a> {
 
     /// A finding that says of a text of `length` bytes that it ends early.
     pub(crate) fn is_about_the_end(&self, f: &Finding, length: u64) -> bool {
-        f.span.end >= length && self.may_be_about_the_end(f)
-    }
-
-    /// The same, if the text should end where the finding does.
-    pub(crate) fn may_be_about_the_end(&self, f: &Finding) -> bool {
         let Some(rule) = self.rules.rule(f.rule).filter(|r| r.family == Family::Truncation) else { return false };
-        f.span.is_empty() || rule.name.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| ABOUT_THE_END.contains(&w))
+        let about_it = || rule.name.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| ABOUT_THE_END.contains(&w));
+        f.span.end >= length && (f.span.is_empty() || about_it())
     }
 }

@@ -71,7 +71,7 @@ fn tabled(out: &mut String, table: &Grouped, set: Set) -> anyhow::Result<()> {
         first.make_ascii_uppercase();
     }
     writeln!(out, "\n### {title} set, by {}\n", table.by)?;
-    grid(out, &columns::LABELLED, &columns::labelled(&table.rows, set))
+    grid(out, &columns::LABELLED, &columns::labelled(table, set))
 }
 
 fn harmless(out: &mut String, h: &Harmless) -> anyhow::Result<()> {

@@ -90,6 +90,16 @@ pub(crate) struct Grouped {
     pub(crate) outside: u64,
 }
 
+impl Grouped {
+    /// The rows with a line in the set, those with most lines first.
+    pub(crate) fn rows_in(&self, set: Set) -> Vec<&Group> {
+        let lines = |g: &&Group| g.figures(set).counts.hits + g.figures(set).counts.clean;
+        let mut rows: Vec<&Group> = self.rows.iter().filter(|g| lines(g) > 0).collect();
+        rows.sort_by_key(|g| std::cmp::Reverse(lines(g)));
+        rows
+    }
+}
+
 /// A row of a table.
 #[derive(Debug, Serialize)]
 pub(crate) struct Group {
@@ -147,11 +157,6 @@ impl Figures {
             any_share: share(c.any, c.clean),
             counts: c,
         }
-    }
-
-    /// No line of the group is in the set.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.counts.hits + self.counts.clean == 0
     }
 }
 

@@ -27,21 +27,16 @@ pub(crate) fn page(r: &Report) -> anyhow::Result<String> {
 }
 
 fn labelled(out: &mut String, l: &Labelled) -> anyhow::Result<()> {
-    writeln!(
-        out,
-        "\n{} in {}, of which {} contested and left out",
-        count(l.lines, "labelled line"),
-        count(l.files, "file"),
-        l.contested
-    )?;
+    let left_out = if l.contested > 0 { format!("; {} contested, left out", l.contested) } else { String::new() };
+    writeln!(out, "\n{} in {}{left_out}", count(l.lines, "labelled line"), count(l.files, "file"))?;
     let bold = anstyle::Style::new().bold();
     for table in &l.tables {
         for set in l.sets {
             writeln!(out, "\n{bold}{} set, by {}{bold:#}", set.as_str(), table.by)?;
-            grid(out, &columns::LABELLED, &columns::labelled(&table.rows, *set))?;
+            grid(out, &columns::LABELLED, &columns::labelled(table, *set))?;
         }
         if table.outside > 0 {
-            writeln!(out, "{} of other families are in no row", count(table.outside, "line"))?;
+            writeln!(out, "in no row: {} of other families", count(table.outside, "line"))?;
         }
     }
     if let Some(ends) = &l.ends {
@@ -81,6 +76,10 @@ fn harmless(out: &mut String, h: &Harmless) -> anyhow::Result<()> {
 
 /// Names to the left, numbers to the right.
 fn grid(out: &mut String, head: &[&str], rows: &[Vec<String>]) -> anyhow::Result<()> {
+    if rows.is_empty() {
+        writeln!(out, "no line")?;
+        return Ok(());
+    }
     let names: Vec<String> = rows.iter().map(|r| shortened(r.first().map_or("", String::as_str))).collect();
     let width = |s: &str| s.chars().count();
     let first = names.iter().map(|n| width(n)).max().unwrap_or(0);

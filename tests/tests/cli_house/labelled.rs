@@ -17,6 +17,13 @@ pattern = '(?:^|[^A-Za-z0-9_])(?P<span>acme:[a-z]{8})(?:[^A-Za-z0-9]|$)'
 severity = "high"
 
 [[rule]]
+id = "mobile-line"
+family = "secret"
+title = "A number to dial"
+pattern = '(?P<span>dial:[a-z]{8})'
+severity = "low"
+
+[[rule]]
 id = "half"
 family = "secret"
 title = "One half"
@@ -36,6 +43,13 @@ id = "long-number"
 family = "pii"
 title = "Long number"
 pattern = '(?:^|[^0-9])(?P<span>[0-9]{16})(?:[^0-9]|$)'
+severity = "low"
+
+[[rule]]
+id = "gap"
+family = "elision"
+title = "Something left out"
+pattern = '(?P<span>\[gap\])'
 severity = "low"
 
 [[rule]]
