@@ -30,6 +30,7 @@ test: system ## all tests
 lint: system ## formatting and clippy, warnings are errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy -p forebay-bench --features peers -- -D warnings
 
 docs: system ## the crates' documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
@@ -47,8 +48,15 @@ real-run: system ## real tool outputs through daemon and socket: nothing may be 
 	cargo build -p forebay -p forebayd
 	.ci/real-run
 
-bench: system ## benchmarks
-	cargo bench -p forebay-bench
+# A whole run is a record, and is written down; `make bench ARGS=--quick` and `ARGS="--only worst"` only print.
+bench: ## speed against what is asked and against peers: bench/README.md, bench/results
+	.ci/system hyperscan
+	cargo run --profile dist -p forebay-bench --features peers,hyperscan --bin speed -- \
+	  $(or $(ARGS),--results bench/results --readme bench/README.md)
+
+instructions: ## instruction counts of five runs against bench/instructions.json (ARGS=--update writes it)
+	.ci/system valgrind
+	cargo run --release -p forebay-bench --bin instructions -- $(ARGS)
 
 ledger: system ## docs/LEDGER.md from labelled lines: make ledger DATA=DIR [BENIGN=DIR]
 	@[ -n "$(DATA)" ] || { echo 'make ledger needs DATA: a folder of labelled *.jsonl files, or one file (docs/LABELLED.md)'; exit 2; }

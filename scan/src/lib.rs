@@ -41,3 +41,20 @@ pub use pack::{MAX_PACK_BYTES, Nearby, Pack, RuleSpec, What};
 pub use profile::Profile;
 pub use ruleset::{MAX_RULES, RuleInfo, RuleSet};
 pub use token::TokenKey;
+
+/// For benchmarks only: runs the candidate stage alone over `text` in pieces of `size` bytes, as pushes would, and
+/// returns how many literals it named. The limit that the whole engine is compared with.
+#[doc(hidden)]
+pub fn candidate_stage(rules: &RuleSet, text: &[u8], size: usize) -> usize {
+    // As much history as any literal needs.
+    const BEHIND: usize = 64;
+    let mut hits = Vec::new();
+    let mut n = 0;
+    for from in (0..text.len()).step_by(size.max(1)) {
+        let window = &text[from.saturating_sub(BEHIND)..(from + size).min(text.len())];
+        hits.clear();
+        rules.candidates().scan(window, from.min(BEHIND), &mut hits);
+        n += hits.len();
+    }
+    n
+}
