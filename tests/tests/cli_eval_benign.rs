@@ -60,10 +60,13 @@ fn harmless_files_by_folder_end_of_name_or_manifest() {
         "{\"file\":\"logs/deep/a.txt\",\"category\":\"x\",\"more\":1}\n{\"file\":\"what\",\"category\":\"y\"}\n",
     );
     assert_eq!(names(&measured(&[])), ["x", "y"]);
+    std::os::unix::fs::symlink(house.path("pack.toml"), house.path("c/out")).expect("made");
     for (line, says) in [
         ("{\"file\":\"../pack.toml\",\"category\":\"x\"}", "does not leave it"),
         ("{\"file\":\"/etc/hostname\",\"category\":\"x\"}", "does not leave it"),
         ("{\"file\":\"\",\"category\":\"x\"}", "does not leave it"),
+        ("{\"file\":\"out\",\"category\":\"x\"}", "does not leave it"),
+        ("{\"file\":\"logs\",\"category\":\"x\"}", "the path of a file"),
         ("{\"file\":\"what\"}", "missing field `category`"),
         ("{\"file\":\"gone\",\"category\":\"x\"}", "1 file could not be read"),
     ] {

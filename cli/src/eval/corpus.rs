@@ -78,7 +78,7 @@ impl Corpus {
             bail!("{} is no folder; `--benign` takes a folder of harmless files", visible_path(folder));
         }
         let manifest = folder.join(MANIFEST);
-        let mut corpus = if manifest.is_file() { listed(&manifest)? } else { found(folder)? };
+        let mut corpus = if manifest.is_file() { listed(folder, &manifest)? } else { found(folder)? };
         corpus.members.sort();
         corpus.members.dedup_by(|a, b| a.name == b.name);
         Ok(corpus)
@@ -93,9 +93,10 @@ impl Corpus {
     }
 }
 
-fn listed(manifest: &Path) -> anyhow::Result<Corpus> {
+fn listed(folder: &Path, manifest: &Path) -> anyhow::Result<Corpus> {
     let name = visible_path(manifest);
     let mut lines = Lines::new(File::open(manifest).with_context(|| format!("cannot open {name}"))?, MAX_LINE);
+    let root = folder.canonicalize().with_context(|| format!("cannot look at {}", visible_path(folder)))?;
     let mut corpus = Corpus { members: Vec::new(), binary: 0 };
     loop {
         match lines.next().with_context(|| format!("cannot read {name}"))? {
@@ -104,8 +105,11 @@ fn listed(manifest: &Path) -> anyhow::Result<Corpus> {
             Next::Line(n, line) => {
                 let entry: Entry = object(line, SHAPE).map_err(|e| anyhow::anyhow!("{name}:{n}: {e}"))?;
                 let inside = Path::new(&entry.file).components().all(|c| matches!(c, Component::Normal(_)));
-                if !inside || entry.file.is_empty() {
-                    bail!("{name}:{n}: `file` must be a path from this folder that does not leave it");
+                // Links are followed, but not out of the folder. What is not there is told by whoever opens it.
+                let stays =
+                    folder.join(&entry.file).canonicalize().map_or(true, |p| p.starts_with(&root) && p.is_file());
+                if !inside || !stays || entry.file.is_empty() {
+                    bail!("{name}:{n}: `file` must be the path of a file from this folder that does not leave it");
                 }
                 corpus.add(entry.file, entry.category)?;
             }
