@@ -46,7 +46,7 @@ pub fn svg(report: &Report) -> String {
 
 fn draw(report: &Report, bars: &[Bar<'_>], low: i32, high: i32, x: impl Fn(f64) -> f64) -> String {
     let bottom = TOP + ROW * bars.len() as f64;
-    let height = bottom + 74.0;
+    let height = bottom + 92.0;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-labelledby=\"t\">\n\
          <title id=\"t\">Speed of Forebay and of what it is compared with, in bytes a second</title>\n{STYLE}"
@@ -107,24 +107,16 @@ fn draw(report: &Report, bars: &[Bar<'_>], low: i32, high: i32, x: impl Fn(f64) 
             unit(bar.mean)
         );
     }
-    let _ = writeln!(
-        out,
-        "<text class=\"small\" x=\"16\" y=\"{}\">{}, {} cores, load {} to {}, {}</text>",
-        height - 30.0,
-        report.cpu,
-        report.cores,
-        report.load[0],
-        report.load[1],
-        report.rustc
-    );
-    let _ = writeln!(
-        out,
-        "<text class=\"small\" x=\"16\" y=\"{}\">Commit {}, {}. Hyperscan and regex have the same rules as Forebay, the other two crates their own.{}</text>",
-        height - 13.0,
-        report.commit,
-        report.date,
-        if report.quick { " Quick run: not a record." } else { "" }
-    );
+    let quick = if report.quick { " A quick run: not a record." } else { "" };
+    let captions = [
+        "Blue: Forebay, and lighter its candidate stage. Amber: peers; Hyperscan and regex with the same rules, the other two with their own. Grey: limits.".to_owned(),
+        format!("{}, {} cores, load {} to {}, {}.", report.cpu, report.cores, report.load[0], report.load[1], report.rustc),
+        format!("Commit {}, {}.{quick}", report.commit, report.date),
+    ];
+    for (i, caption) in captions.iter().enumerate() {
+        let y = bottom + 44.0 + 17.0 * i as f64;
+        let _ = writeln!(out, "<text class=\"small\" x=\"16\" y=\"{y}\">{caption}</text>");
+    }
     out.push_str("</svg>\n");
     out
 }

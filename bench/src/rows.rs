@@ -135,10 +135,10 @@ impl Row {
         let digits = match n.abs() {
             n if n >= 100.0 || n.fract() == 0.0 => 0,
             n if n >= 10.0 => 1,
-            n if n >= 1.0 => 2,
+            n if n >= 0.1 => 2,
             _ => 4,
         };
-        let space = if self.unit == "×" || self.unit == "%" { "" } else { " " };
+        let space = if self.unit == "×" || self.unit.is_empty() { "" } else { " " };
         format!("{n:.digits$}{space}{}", self.unit)
     }
 }
