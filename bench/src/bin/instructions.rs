@@ -64,6 +64,8 @@ struct Args {
 struct Counts {
     /// The compiler that they were made with.
     rustc: String,
+    /// The kind of processor: another one has other instructions.
+    arch: String,
     /// Instructions by run.
     runs: BTreeMap<String, u64>,
 }
@@ -123,7 +125,7 @@ fn wait_for(file: &Path) -> Result<()> {
 }
 
 fn compare(args: &Args) -> Result<bool> {
-    let counts = Counts { rustc: rustc()?, runs: count()? };
+    let counts = Counts { rustc: rustc()?, arch: std::env::consts::ARCH.to_owned(), runs: count()? };
     if args.update {
         let text = serde_json::to_string_pretty(&counts)? + "\n";
         fs::write(&args.file, text).with_context(|| format!("cannot write {}", args.file.display()))?;
@@ -135,21 +137,12 @@ fn compare(args: &Args) -> Result<bool> {
         .with_context(|| format!("cannot read {}; `make instructions ARGS=--update` makes it", args.file.display()))?;
     let before: Counts =
         serde_json::from_str(&text).with_context(|| format!("{} is not what --update writes", args.file.display()))?;
-    let mut worse = 0;
-    println!("{:<36} {:>12} {:>12} {:>8}", "run", "before", "now", "");
-    for (run, now) in &counts.runs {
-        let Some(was) = before.runs.get(run) else {
-            bail!("{} has no count for `{run}`; `make instructions ARGS=--update` writes it", args.file.display());
-        };
-        let more = (*now as f64 / *was as f64 - 1.0) * 100.0;
-        let verdict = match more {
-            m if m > MOST_MORE => "TOO MANY",
-            m if m < -MOST_MORE => "better: worth an --update, or it can be lost again unseen",
-            _ => "",
-        };
-        worse += usize::from(more > MOST_MORE);
-        println!("{run:<36} {was:>12} {now:>12} {more:>+7.1}% {verdict}");
+    if before.arch != counts.arch {
+        println!("not compared: {} has counts for {}, and this is {}", args.file.display(), before.arch, counts.arch);
+        return Ok(true);
     }
+    let (table, worse) = judge(&before, &counts)?;
+    print!("{table}");
     if worse == 0 {
         return Ok(true);
     }
@@ -167,6 +160,27 @@ fn compare(args: &Args) -> Result<bool> {
         );
     }
     Ok(false)
+}
+
+/// A table of the runs, and how many have too many instructions.
+fn judge(before: &Counts, now: &Counts) -> Result<(String, usize)> {
+    let mut table = format!("{:<36} {:>12} {:>12} {:>8}\n", "run", "before", "now", "");
+    let mut worse = 0;
+    for (run, now) in &now.runs {
+        let Some(was) = before.runs.get(run) else {
+            bail!("there is no count for `{run}` to compare with; `make instructions ARGS=--update` writes it");
+        };
+        let more = (*now as f64 / *was as f64 - 1.0) * 100.0;
+        let verdict = match more {
+            m if m > MOST_MORE => "TOO MANY",
+            m if m < -MOST_MORE => "better: worth an --update, or it can be lost again unseen",
+            _ => "",
+        };
+        worse += usize::from(more > MOST_MORE);
+        table += format!("{run:<36} {was:>12} {now:>12} {more:>+7.1}% {verdict}").trim_end();
+        table.push('\n');
+    }
+    Ok((table, worse))
 }
 
 fn rustc() -> Result<String> {
@@ -247,5 +261,31 @@ fn tell(pid: u32, what: &[&str]) -> Result<()> {
             bail!("vgdb cannot reach valgrind: {}", String::from_utf8_lossy(&told.stderr).trim());
         }
         std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counts, judge};
+
+    fn counts(n: u64) -> Counts {
+        let runs = [("a".to_owned(), 1_000_000), ("b".to_owned(), n)].into_iter().collect();
+        Counts { rustc: String::new(), arch: String::new(), runs }
+    }
+
+    #[test]
+    fn over_ten_percent_more_is_too_many() {
+        for (now, worse) in [(1_000_000, 0), (1_099_999, 0), (1_100_001, 1), (2_000_000, 1), (500_000, 0)] {
+            let (table, found) = judge(&counts(1_000_000), &counts(now)).unwrap();
+            assert_eq!(found, worse, "{table}");
+            assert_eq!(table.contains("TOO MANY"), worse == 1, "{table}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_nobody_counted_is_an_error() {
+        let mut before = counts(1);
+        before.runs.remove("b");
+        assert!(judge(&before, &counts(1)).is_err_and(|e| e.to_string().contains("--update")));
     }
 }
