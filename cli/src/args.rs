@@ -148,6 +148,10 @@ pub(crate) struct ProfileArg {
     /// A built-in profile (tool-output, model-output, tool-input, prompt) or a TOML file.
     #[arg(long, default_value = "tool-output", value_name = "NAME|FILE")]
     pub(crate) profile: String,
+    /// A file of KEY=value lines (or .json) whose values are secrets: each is found wherever it stands, also in JSON
+    /// strings, URLs, hex and base64. May be given more than once.
+    #[arg(id = "secrets_file", long = "secrets-file", value_name = "FILE")]
+    pub(crate) secrets_files: Vec<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -192,13 +196,15 @@ impl FilterArgs {
     fn idle(&self, given: impl Fn(&str) -> bool) -> Option<String> {
         let (options, other): (&[_], _) = match self.via {
             Via::Local => (&["socket", "session"], "socket"),
-            Via::Socket => (&["key_file"], "local"),
+            Via::Socket => (&["key_file", "secrets_file"], "local"),
         };
-        let idle = options.iter().find(|id| given(id))?.replace('_', "-");
-        let why = match self.via {
-            Via::Local => "the engine runs in this process, without the daemon",
-            Via::Socket => "the daemon has its own keys",
+        let idle = options.iter().find(|id| given(id))?;
+        let why = match (self.via, *idle) {
+            (Via::Local, _) => "the engine runs in this process, without the daemon",
+            (Via::Socket, "secrets_file") => "the daemon knows the files that its profiles name (`[[exact]]`)",
+            (Via::Socket, _) => "the daemon has its own keys",
         };
+        let idle = idle.replace('_', "-");
         Some(format!("`--{idle}` would do nothing: {why}; add `--via {other}`, or leave `--{idle}` out"))
     }
 }
@@ -256,6 +262,7 @@ Examples:
   forebay scan                                  this folder, without what .gitignore names
   forebay scan --format sarif src > found.sarif for a code host
   git diff | forebay scan -                     standard input
+  forebay scan --secrets-file .env src          where values of .env stand in the sources
   forebay scan --jsonl < lines.jsonl            {\"id\",\"text\"} in, {\"id\",\"findings\",\"report\"} out
 
 Exit code 0: nothing found, 1: something found, 2: error. A path that cannot be read is named, and the rest is scanned.

@@ -8,7 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
-use forebay_scan::{Action, MAX_PACK_BYTES, Pack, Profile, RuleSet, RuleSpec, TokenKey};
+use forebay_scan::{
+    Action, ExactFormat, ExactPlace, ExactSource, MAX_PACK_BYTES, Pack, Profile, RuleSet, RuleSpec, TokenKey,
+};
+use forebayd::exact_files::ExactFiles;
+
+use crate::args::ProfileArg;
+use crate::exit;
 
 /// A profile with the packs that it names.
 #[derive(Clone)]
@@ -18,32 +24,22 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// Loads a built-in profile by name, or a profile file with its packs.
-    pub(crate) fn profile(name: &str) -> anyhow::Result<Loaded> {
-        let looks_like_file = name.ends_with(".toml") || name.contains('/');
-        let profile = match Profile::builtin(name) {
-            Some(p) if !looks_like_file => p,
-            _ if looks_like_file || Path::new(name).is_file() => Profile::parse(&text(Path::new(name))?, name)?,
-            _ => bail!(
-                "there is no built-in profile `{name}`; use one of {}, or the path of a TOML file",
-                Profile::BUILTIN.join(", ")
-            ),
+    /// Loads a built-in profile by name, or a profile file with everything that it names; and files of secrets.
+    /// Warnings about those go to standard error.
+    pub(crate) fn profile(arg: &ProfileArg) -> anyhow::Result<Loaded> {
+        let name = Path::new(&arg.profile);
+        let builtin = Profile::builtin(&arg.profile).is_some();
+        let loaded = if !builtin && name.is_file() {
+            forebayd::load::Loaded::file(name)
+        } else {
+            forebayd::load::Loaded::profile(&arg.profile, Path::new(""))
         };
-        let mut packs = Vec::new();
-        for name in &profile.packs {
-            packs.push(Pack::builtin(name).ok_or_else(|| {
-                let names = Pack::builtin_sources().map(|(n, _)| n).join(", ");
-                anyhow!(
-                    "{}: there is no built-in pack `{name}`; use one of {names}, or name a file in `pack_files`",
-                    profile.origin
-                )
-            })??);
-        }
-        let folder = Path::new(name).parent().map(Path::to_path_buf).unwrap_or_default();
-        for file in &profile.pack_files {
-            packs.push(pack_file(&resolve(&folder, file)).with_context(|| format!("{}: pack_files", profile.origin))?);
-        }
-        Ok(Loaded { profile, packs })
+        let mut loaded = loaded.map_err(anyhow::Error::msg)?;
+        let sources: Vec<ExactSource> = arg.secrets_files.iter().map(|f| secrets_file(f)).collect();
+        let exact = ExactFiles::read(&sources, Path::new("")).map_err(anyhow::Error::msg)?;
+        loaded.add(exact).map_err(anyhow::Error::msg)?;
+        loaded.warnings.iter().for_each(|w| exit::say(format_args!("forebay: warning: {w}")));
+        Ok(Loaded { profile: loaded.profile, packs: loaded.packs })
     }
 
     /// Compiles it.
@@ -85,9 +81,11 @@ pub(crate) fn pack_file(path: &Path) -> anyhow::Result<Pack> {
     Ok(Pack::parse(&text(path)?, &path.display().to_string())?)
 }
 
-/// Paths in a profile are meant from the profile's folder.
-fn resolve(folder: &Path, file: &str) -> PathBuf {
-    folder.join(file)
+/// A file named by `--secrets-file`: JSON if it says so, else an environment file.
+fn secrets_file(path: &Path) -> ExactSource {
+    let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+    let format = if json { ExactFormat::Json } else { ExactFormat::Env };
+    ExactSource::new(ExactPlace::File(path.to_string_lossy().into_owned()), format, "--secrets-file")
 }
 
 /// Reads a text file that must not be larger than a pack may be.

@@ -44,6 +44,8 @@ pub struct Config {
     pub timeouts: Timeouts,
     /// Logs.
     pub log: LogConfig,
+    /// `file:line` of each entry of `profiles`, for errors; none if they come from elsewhere.
+    pub profile_places: Vec<String>,
 }
 
 impl Default for Config {
@@ -56,12 +58,13 @@ impl Default for Config {
             limits: Limits::default(),
             timeouts: Timeouts::default(),
             log: LogConfig::default(),
+            profile_places: Vec::new(),
         }
     }
 }
 
 /// Bounds. Each default says which attack picked it.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Open connections in all. A connection costs about 200 KiB of buffers at worst (read 32, write 128, scratch 20,
@@ -105,7 +108,7 @@ impl Default for Limits {
 }
 
 /// Times, written as `"500ms"`, `"5s"`, `"10m"` or `"1h"`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timeouts {
     /// From accept to a whole Hello: a half-open connection holds a slot no longer than this.
@@ -134,7 +137,7 @@ impl Default for Timeouts {
 }
 
 /// Logs.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogConfig {
     /// `error`, `warn`, `info`, `debug`, `trace`, or a `tracing` filter.
@@ -215,8 +218,9 @@ impl Config {
             at(e.span().unwrap_or(0..0), format!("{message}; see `forebayd --help` for the keys"))
         })?;
         let mut config = Config { limits: raw.limits.get_ref().clone(), ..Config::default() };
-        if let Some(message) = config.limits.fault() {
-            return Err(at(raw.limits.span(), format!("[limits] {message}")));
+        if let Some((key, message)) = config.limits.fault() {
+            let key_at = place_of_key(text, raw.limits.span().start, key);
+            return Err(at(key_at..key_at, format!("[limits] {message}")));
         }
         config.timeouts = raw.timeouts;
         config.log = raw.log.get_ref().clone();
@@ -243,28 +247,49 @@ impl Config {
             if profiles.get_ref().is_empty() || profiles.get_ref().len() > MAX_PROFILES {
                 return Err(at(profiles.span(), format!("name 1 to {MAX_PROFILES} profiles")));
             }
-            config.profiles = profiles.into_inner();
+            let place = |p: &Spanned<String>| format!("{origin}:{}", line(text, p.span()));
+            config.profile_places = profiles.get_ref().iter().map(place).collect();
+            config.profiles = profiles.into_inner().into_iter().map(Spanned::into_inner).collect();
         }
         Ok(config)
+    }
+
+    /// Whether everything is the same that a running process cannot change.
+    pub(crate) fn same_process(&self, other: &Config) -> bool {
+        (self.socket == other.socket || other.socket.is_none())
+            && self.socket_mode == other.socket_mode
+            && self.limits == other.limits
+            && self.timeouts == other.timeouts
+            && self.log == other.log
+    }
+
+    /// `file:line: ` of an entry of `profiles`, for errors; empty if it is nowhere.
+    pub fn place_of_profile(&self, entry: &str) -> String {
+        let named = self.profiles.iter().zip(&self.profile_places).find(|(p, _)| *p == entry);
+        named.map_or_else(String::new, |(_, place)| format!("{place}: "))
     }
 }
 
 impl Limits {
-    /// What makes the limits unusable, if anything does.
-    fn fault(&self) -> Option<String> {
+    /// What makes the limits unusable, if anything does, and the key to mend.
+    fn fault(&self) -> Option<(&'static str, String)> {
         const LEAST_WINDOW: u32 = 1024;
         let windows = [("stream_window", self.stream_window), ("connection_window", self.connection_window)];
         for (name, value) in windows {
             if !(LEAST_WINDOW..=forebay_wire::MAX_WINDOW).contains(&value) {
-                return Some(format!("{name} is {value}; use {LEAST_WINDOW} to {}", forebay_wire::MAX_WINDOW));
+                return Some((name, format!("{name} is {value}; use {LEAST_WINDOW} to {}", forebay_wire::MAX_WINDOW)));
             }
         }
         if self.connection_window < self.stream_window {
-            return Some("connection_window is below stream_window; one stream could never use its credit".to_owned());
+            let what = format!(
+                "connection_window ({}) is below stream_window ({}), and one stream could never use its credit; raise it",
+                self.connection_window, self.stream_window
+            );
+            return Some(("connection_window", what));
         }
         // With the fair share a total of one could never be given to anybody.
         let totals = [("connections", self.connections), ("streams", self.streams)];
-        totals.iter().find(|(_, n)| *n < 2).map(|(name, n)| format!("{name} is {n}; use at least 2"))
+        totals.iter().find(|(_, n)| *n < 2).map(|(name, n)| (*name, format!("{name} is {n}; use at least 2")))
     }
 }
 
@@ -273,7 +298,7 @@ impl Limits {
 struct Raw {
     socket: Option<Spanned<PathBuf>>,
     socket_mode: Option<Spanned<String>>,
-    profiles: Option<Spanned<Vec<String>>>,
+    profiles: Option<Spanned<Vec<Spanned<String>>>>,
     #[serde(default = "unplaced")]
     limits: Spanned<Limits>,
     #[serde(default)]
@@ -284,6 +309,22 @@ struct Raw {
 
 fn unplaced<T: Default>() -> Spanned<T> {
     Spanned::new(0..0, T::default())
+}
+
+/// Where `key` stands in the table that begins at `from`; there if it is not found (it has its default, or the table is in
+/// braces on one line).
+fn place_of_key(text: &str, from: usize, key: &str) -> usize {
+    let mut at = from;
+    for line in text[from..].split_inclusive('\n') {
+        if at > from && line.trim_start().starts_with('[') {
+            break;
+        }
+        if line.split_once('=').is_some_and(|(k, _)| k.trim() == key) {
+            return at;
+        }
+        at += line.len();
+    }
+    from
 }
 
 fn line(text: &str, span: Range<usize>) -> usize {
@@ -343,8 +384,23 @@ mod tests {
         assert!(error("[timeouts]\n\nidle = \"soon\"").starts_with("f.toml:3: `soon` is no time"));
         assert!(error("\nsocket_mode = \"9\"").starts_with("f.toml:2: socket_mode"));
         assert!(error("profiles = []").contains("name 1 to 64"));
-        assert!(error("[limits]\nstream_window = 1").contains("stream_window is 1"));
-        assert!(error("[limits]\nconnections = 1").contains("use at least 2"));
+        assert!(
+            error("[limits]\n# c\nstream_window = 1").starts_with("f.toml:3: [limits] stream_window is 1; use 1024 to")
+        );
+        assert!(
+            error("\n[limits]\nstreams = 9\nconnections = 1").starts_with("f.toml:4: [limits] connections is 1; use")
+        );
+        assert!(
+            error("\nlimits = { streams = 9, connections = 1 }")
+                .starts_with("f.toml:2: [limits] connections is 1; use")
+        );
+        let below = "[limits]\nstream_window = 2000000\n\nconnection_window = 2000";
+        assert!(
+            error(below).starts_with("f.toml:4: [limits] connection_window (2000) is below stream_window (2000000)")
+        );
+        assert!(
+            error("[limits]\nstream_window = 2000000").starts_with("f.toml:1: [limits] connection_window (262144)")
+        );
         assert!(error("[log]\nformat = \"xml\"").starts_with("f.toml:2: unknown variant `xml`"));
         assert!(error("socket = ").starts_with("f.toml:1:"));
     }

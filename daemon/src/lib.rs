@@ -17,8 +17,10 @@
 pub mod config;
 mod connection;
 mod counters;
+pub mod exact_files;
 mod keys;
 pub mod listener;
+pub mod load;
 pub mod logging;
 mod profiles;
 mod quota;

@@ -1,10 +1,12 @@
 //! The rule sets that the daemon serves, compiled once from the profiles that the config names.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use forebay_scan::{MAX_PACK_BYTES, Pack, Profile, RuleSet};
+use forebay_scan::RuleSet;
+
+use crate::config::Config;
+use crate::load::{self, Loaded};
 
 /// One profile, ready for streams.
 #[derive(Debug)]
@@ -20,26 +22,48 @@ pub struct ServedProfile {
 pub struct ServedProfiles {
     all: Vec<Arc<ServedProfile>>,
     fingerprint: [u8; 32],
+    warnings: Vec<String>,
 }
 
 impl ServedProfiles {
+    /// Loads and compiles the profiles of a config.
+    ///
+    /// # Errors
+    /// As [`ServedProfiles::load`], with the config's line where the fault is in the config.
+    pub fn of(config: &Config) -> Result<Self, String> {
+        Self::with(&config.profiles, &config.base, |entry| config.place_of_profile(entry))
+    }
+
     /// Loads and compiles profiles. An entry with a `/` or the ending `.toml` is a file, read relative to `base`;
-    /// any other is the name of a built-in profile. The error is one line that names place and mend.
+    /// any other is the name of a built-in profile.
+    ///
+    /// # Errors
+    /// One line that names place and mend.
     pub fn load(entries: &[String], base: &Path) -> Result<Self, String> {
+        Self::with(entries, base, |_| String::new())
+    }
+
+    fn with(entries: &[String], base: &Path, place: impl Fn(&str) -> String) -> Result<Self, String> {
         let mut all: Vec<Arc<ServedProfile>> = Vec::new();
+        let mut warnings: Vec<String> = Vec::new();
         for entry in entries {
-            let rules = load_one(entry, base)?;
-            let name = rules.profile().to_owned();
+            // What is wrong in a file has the file's place already.
+            let loaded = Loaded::profile(entry, base)
+                .map_err(|e| if load::is_file(entry) && base.join(entry).exists() { e } else { place(entry) + &e })?;
+            let name = loaded.profile.name.clone();
+            let where_named = loaded.profile.place(&name);
             if name.is_empty() || name.len() > forebay_wire::MAX_NAME || name.chars().any(char::is_control) {
                 return Err(format!(
-                    "profile `{entry}` has a name that cannot be asked for; use 1 to {} bytes without control characters",
+                    "{where_named}: the profile's name cannot be asked for; use 1 to {} bytes without control characters",
                     forebay_wire::MAX_NAME
                 ));
             }
             if all.iter().any(|p| p.name == name) {
-                return Err(format!("two profiles are named `{name}`; rename one"));
+                return Err(format!("{where_named}: two profiles are named `{name}`; rename one"));
             }
-            all.push(Arc::new(ServedProfile { name, rules }));
+            // Several profiles may name one file.
+            warnings.extend(loaded.warnings.iter().filter(|w| !warnings.contains(w)).cloned().collect::<Vec<_>>());
+            all.push(Arc::new(ServedProfile { name, rules: loaded.compile()? }));
         }
         let mut hasher = blake3::Hasher::new();
         for p in &all {
@@ -48,13 +72,23 @@ impl ServedProfiles {
                 .update(p.name.as_bytes())
                 .update(&p.rules.fingerprint());
         }
-        Ok(ServedProfiles { fingerprint: *hasher.finalize().as_bytes(), all })
+        Ok(ServedProfiles { fingerprint: *hasher.finalize().as_bytes(), all, warnings })
     }
 
     /// Builds what waits for its first candidate, on a thread of its own: serving starts at once, and no stream pays.
     pub fn warm_in_background(&self) {
         let rules: Vec<Arc<RuleSet>> = self.all.iter().map(|p| Arc::clone(&p.rules)).collect();
         std::thread::spawn(move || rules.iter().for_each(|r| r.warm()));
+    }
+
+    /// What an operator should know of the exact values, one line each. Nothing of a value is in it.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Logs the warnings.
+    pub fn warn(&self) {
+        self.warnings.iter().for_each(|w| tracing::warn!("{w}"));
     }
 
     /// The profile of a name.
@@ -71,46 +105,4 @@ impl ServedProfiles {
     pub fn fingerprint(&self) -> [u8; 32] {
         self.fingerprint
     }
-}
-
-fn load_one(entry: &str, base: &Path) -> Result<Arc<RuleSet>, String> {
-    if !is_file(entry) {
-        return match RuleSet::builtin(entry) {
-            Some(rules) => rules.map_err(|e| e.to_string()),
-            None => Err(format!(
-                "there is no built-in profile `{entry}`; use one of {}, or a path to a profile file",
-                Profile::BUILTIN.join(", ")
-            )),
-        };
-    }
-    let path = base.join(entry);
-    let profile = Profile::parse(&read_bounded(&path)?, &path.display().to_string()).map_err(|e| e.to_string())?;
-    let mut packs = Vec::new();
-    for name in &profile.packs {
-        let pack = Pack::builtin(name).ok_or_else(|| {
-            let known: Vec<&str> = Pack::builtin_sources().iter().map(|(n, _)| *n).collect();
-            format!("{}: there is no built-in pack `{name}`; use {}", path.display(), known.join(", "))
-        })?;
-        packs.push(pack.map_err(|e| e.to_string())?);
-    }
-    let beside = path.parent().unwrap_or(base);
-    for file in &profile.pack_files {
-        let file = beside.join(file);
-        packs.push(Pack::parse(&read_bounded(&file)?, &file.display().to_string()).map_err(|e| e.to_string())?);
-    }
-    RuleSet::compile(&packs, &profile).map_err(|e| e.to_string())
-}
-
-fn is_file(entry: &str) -> bool {
-    entry.contains('/') || entry.ends_with(".toml")
-}
-
-/// Reads a text file of at most [`MAX_PACK_BYTES`].
-fn read_bounded(path: &PathBuf) -> Result<String, String> {
-    let fail = |what: String| format!("{}: {what}", path.display());
-    let size = fs::metadata(path).map_err(|e| fail(format!("cannot be read: {e}; mend the path")))?.len();
-    if size > MAX_PACK_BYTES as u64 {
-        return Err(fail(format!("is {size} bytes; a profile or pack has at most {MAX_PACK_BYTES}")));
-    }
-    fs::read_to_string(path).map_err(|e| fail(format!("cannot be read: {e}; it must be UTF-8 text")))
 }

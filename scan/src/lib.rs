@@ -14,6 +14,7 @@ pub mod checks;
 mod classes;
 mod dfa;
 mod error;
+mod exact;
 pub mod examples;
 mod filter;
 mod finding;
@@ -35,10 +36,11 @@ pub mod structure {
 }
 
 pub use error::LoadError;
+pub use exact::{ExactBytes, ExactValue, MAX_VALUE_BYTES, MAX_VALUES, Weakness, weakness};
 pub use filter::{Ended, PIECE, Scratch, StreamFilter};
 pub use finding::{Action, Collected, Family, Finding, Reason, Report, RuleId, Severity, Sink};
 pub use pack::{MAX_PACK_BYTES, Nearby, Pack, RuleSpec, What};
-pub use profile::Profile;
+pub use profile::{ExactFormat, ExactPlace, ExactSource, Profile};
 pub use ruleset::{MAX_RULES, RuleInfo, RuleSet};
 pub use token::TokenKey;
 

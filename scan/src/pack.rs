@@ -33,6 +33,7 @@ use toml::Spanned;
 
 use crate::checks::Check;
 use crate::error::LoadError;
+use crate::exact::ExactBytes;
 use crate::examples;
 use crate::finding::{Action, Family, Severity};
 
@@ -104,6 +105,8 @@ pub enum What {
         /// Free-form options, read by the tracker.
         options: toml::Table,
     },
+    /// A value that is a secret on this host, see [`crate::ExactValue`]. No pack file can say this.
+    Exact(ExactBytes),
 }
 
 /// Words near a span.

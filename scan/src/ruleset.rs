@@ -14,6 +14,7 @@ use crate::checks::Check;
 use crate::classes::{self, ClassRule, Triggers};
 use crate::dfa::{Dfa, LazyDfa, State};
 use crate::error::LoadError;
+use crate::exact::{ExactBytes, ExactSpec};
 use crate::finding::{Action, Family, RuleId, Severity};
 use crate::literals::{self, Candidates, LiteralSet, Portable};
 use crate::nearby::{Gate, NearbyBuilder, NearbyWords};
@@ -250,7 +251,7 @@ impl RuleSet {
                 LoadError::at(&spec.origin, format!("rule `{}`: {e}", spec.name), "see `forebay rules explain`")
             })?;
         }
-        if c.info.len() > MAX_RULES {
+        if c.info.len() - c.exact.len() > MAX_RULES {
             return Err(LoadError::at(&profile.origin, format!("more than {MAX_RULES} rules"), "use fewer packs"));
         }
         let words = std::mem::take(&mut c.words).build(|text, word| {
@@ -317,7 +318,8 @@ impl RuleSet {
         &self.profile
     }
 
-    /// BLAKE3 over the rules and their actions: two sets with the same fingerprint find the same things.
+    /// BLAKE3 over the rules and their actions: two sets with the same fingerprint find the same things, but for exact
+    /// values, of which only the names count: a fingerprint leaves the host, and must not serve to test guesses.
     pub fn fingerprint(&self) -> [u8; 32] {
         self.fingerprint
     }
@@ -345,6 +347,7 @@ impl RuleSet {
         for m in &self.members {
             total += m.post.as_ref().map_or(0, &mut shared) + m.region.as_ref().map_or(0, Dfa::bytes);
         }
+        total += self.trackers.iter().map(|t| t.spec.bytes()).sum::<usize>();
         total + self.probes.iter().map(|p| p.dfa.bytes()).sum::<usize>()
     }
 }
@@ -370,7 +373,7 @@ fn check_profile(specs: &[(bool, &RuleSpec)], profile: &Profile) -> Result<(), L
     match profile.rules.keys().find(|n| !seen.contains_key(n)) {
         None => Ok(()),
         Some(n) => Err(LoadError::at(
-            &profile.origin,
+            &profile.place(n),
             format!("the profile sets an action for `{n}`, and no pack has such a rule"),
             "see `forebay rules list` for the names",
         )),
@@ -402,6 +405,7 @@ struct Compiler {
     heads: Vec<(u32, Arc<LiteralSet>, Hir)>,
     /// Trackers by name, with the rules that name them.
     tracked: Vec<(String, Vec<Tracked>)>,
+    exact: Vec<(RuleId, ExactBytes)>,
     history: usize,
 }
 
@@ -430,6 +434,10 @@ impl Compiler {
                     None => self.tracked.push((name.clone(), vec![entry])),
                 }
                 format!("tracker {name}")
+            }
+            What::Exact(bytes) => {
+                self.exact.push((rule, bytes.clone()));
+                "exact value, in one search with all others".to_owned()
             }
         };
         self.info.push(RuleInfo {
@@ -648,6 +656,16 @@ impl Compiler {
             let ids: Vec<RuleId> = rules.iter().map(|(r, ..)| *r).collect();
             let acting = ids.iter().any(|r| self.info[r.0 as usize].action.acts());
             out.push(TrackerUse { spec, rules: ids, acting });
+        }
+        // Acting and reporting ones apart, so that a value that is only reported never holds a byte.
+        for acting in [true, false] {
+            let acts = |(r, _): &&(RuleId, ExactBytes)| self.info[r.0 as usize].action.acts() == acting;
+            let (rules, values): (Vec<RuleId>, Vec<ExactBytes>) = self.exact.iter().filter(acts).cloned().unzip();
+            if !rules.is_empty() {
+                let spec = ExactSpec::build(&values)
+                    .map_err(|e| LoadError::at("exact values", e, "name fewer files, or keys in `ignore`"))?;
+                out.push(TrackerUse { spec, rules, acting });
+            }
         }
         Ok(out)
     }

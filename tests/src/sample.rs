@@ -67,7 +67,7 @@ pub fn rule(spec: &RuleSpec, seed: &mut Seed) -> Vec<u8> {
                 }
             }
         }
-        What::Tracker { .. } => {}
+        What::Tracker { .. } | What::Exact(_) => {}
     }
     out
 }

@@ -93,6 +93,7 @@ fn explain(rule: &RuleSpec) -> Explained<'_> {
             bounds(begin, "begin"),
         ),
         What::Tracker { name, .. } => ("tracker", BTreeMap::from([("tracker", name.as_str())]), Vec::new()),
+        What::Exact(_) => ("exact", BTreeMap::new(), Vec::new()),
     };
     let actions = Profile::BUILTIN.iter().filter_map(|n| Some((*n, Profile::builtin(n)?.action_of(rule)))).collect();
     Explained {

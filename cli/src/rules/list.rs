@@ -21,7 +21,7 @@ struct Row<'a> {
 }
 
 pub(crate) fn run(args: &RulesListArgs) -> anyhow::Result<Outcome> {
-    let loaded = Loaded::profile(&args.profile.profile)?;
+    let loaded = Loaded::profile(&args.profile)?;
     let wanted = |r: &&RuleSpec| args.family.is_none_or(|f| f == r.family);
     let rows: Vec<Row<'_>> = loaded
         .packs

@@ -3,10 +3,9 @@
 //! A rule is compiled alone, so that no other rule can take its span; rules of one tracker are compiled together, since
 //! they share one vocabulary. Each example runs twice, in one push and byte by byte, and both must agree.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use forebay_scan::{
     Action, Collected, Family, Pack, Profile, RuleSet, RuleSpec, Scratch, StreamFilter, TokenKey, What, examples,
 };
@@ -93,14 +92,8 @@ impl Bench {
         let rules = pack.rules.iter().filter(together).cloned().map(|r| RuleSpec { action: None, ..r }).collect();
         let only = Pack::of(&pack.name, rules);
         // `replace` is the action that uses all of the engine: hold, arbitration and splice.
-        let profile = Profile {
-            name: "examples".to_owned(),
-            packs: Vec::new(),
-            pack_files: Vec::new(),
-            families: Family::ALL.map(|f| (f, Action::Replace)).into_iter().collect(),
-            rules: BTreeMap::new(),
-            origin: "forebay rules test".to_owned(),
-        };
+        let mut profile = Profile::builtin("tool-output").context("a built-in profile")?;
+        profile.families = Family::ALL.map(|f| (f, Action::Replace)).into_iter().collect();
         Ok(Bench { rules: RuleSet::compile(&[only], &profile)?, scratch: Scratch::default() })
     }
 

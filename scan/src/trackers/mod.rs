@@ -33,6 +33,10 @@ pub(crate) struct Mark {
 pub(crate) trait TrackerSpec: Send + Sync + std::fmt::Debug {
     /// State for a new stream.
     fn start(self: Arc<Self>) -> Box<dyn Tracker>;
+    /// Memory in bytes, if it is more than a vocabulary.
+    fn bytes(&self) -> usize {
+        0
+    }
 }
 
 /// The part of a tracker that belongs to one stream.

@@ -1,0 +1,219 @@
+//! Files whose values are secrets on this host, read for a profile's `[[exact]]` entries.
+//!
+//! The engine takes names and bytes; this module gets them from disk, with bounds, and leaves out what would be found in
+//! every text. It is *not* a secret store: values go from the file to the engine and nowhere else.
+//!
+//! Invariants: no message, warning or error has a byte of a value in it, nor how long one is; each names key, line and
+//! mend. A file that cannot be read whole, or does not read as what it is said to be, is an error and no value of it is
+//! used: a daemon without the secrets it was told to guard must not look as if it guarded them.
+//! The attacker: who can write one of the files (a huge one, a device, a pipe that never ends).
+
+mod env;
+mod json;
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use forebay_scan::{ExactFormat, ExactPlace, ExactSource, ExactValue, MAX_VALUE_BYTES, Weakness, weakness};
+
+/// Longest file, in bytes: 10,000 values of a hundred. A larger one is not a file of secrets.
+const MAX_FILE_BYTES: usize = 1 << 20;
+
+/// Names that every environment has and that hold no secret. Not looked for, and not worth a warning.
+const USUAL_NAMES: [&str; 24] = [
+    "COLORTERM",
+    "DISPLAY",
+    "EDITOR",
+    "HOME",
+    "HOSTNAME",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "LOGNAME",
+    "MAIL",
+    "OLDPWD",
+    "PAGER",
+    "PATH",
+    "PWD",
+    "SHELL",
+    "SHLVL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "USERNAME",
+    "VISUAL",
+];
+
+/// What the files of a profile hold.
+#[derive(Debug, Default)]
+pub struct ExactFiles {
+    /// The values to look for.
+    pub values: Vec<ExactValue>,
+    /// What an operator should know: values that are not looked for, files that others can read. One line each.
+    pub warnings: Vec<String>,
+}
+
+/// A value as a file has it.
+struct Entry {
+    /// Empty if the file is one value.
+    key: String,
+    line: usize,
+    /// What programs make of it: they differ about quotes, escapes and comments. The first is the usual one.
+    readings: Vec<Vec<u8>>,
+}
+
+impl ExactFiles {
+    /// Reads the files. Relative paths start from `base`; credentials are in the folder that systemd names.
+    ///
+    /// # Errors
+    /// One line with place and mend.
+    pub fn read(sources: &[ExactSource], base: &Path) -> Result<ExactFiles, String> {
+        let mut all = ExactFiles::default();
+        for source in sources {
+            let path = path_of(source, base)?;
+            let bytes = read_bounded(&path, &mut all.warnings).map_err(|e| format!("{}: {e}", source.origin))?;
+            let shown = path.display().to_string();
+            let entries = match source.format {
+                ExactFormat::Env => env::parse(&bytes).map_err(|e| format!("{shown}:{e}"))?,
+                ExactFormat::Json => json::parse(&bytes).map_err(|e| format!("{shown}:{e}"))?,
+                ExactFormat::Value => vec![whole(&bytes)],
+            };
+            all.take(source, &shown, entries)?;
+        }
+        Ok(all)
+    }
+
+    fn take(&mut self, source: &ExactSource, shown: &str, entries: Vec<Entry>) -> Result<(), String> {
+        for list in [&source.ignore, &source.keep] {
+            if let Some(name) = list.iter().find(|n| !entries.iter().any(|e| e.key == **n)) {
+                self.warnings.push(format!("{}: {shown} has no key `{name}`; mend the name", source.origin));
+            }
+        }
+        let before = self.values.len();
+        let entries = merged(entries);
+        for e in &entries {
+            let kept = source.keep.contains(&e.key);
+            if source.ignore.contains(&e.key) || !kept && USUAL_NAMES.contains(&e.key.as_str()) {
+                continue;
+            }
+            if let Some(value) = self.judge(source, shown, e, kept)? {
+                self.values.push(value);
+            }
+        }
+        if self.values.len() == before {
+            self.warnings
+                .push(format!("{}: {shown} has no value that is looked for; is it the right file?", source.origin));
+        }
+        Ok(())
+    }
+
+    /// The value of an entry, unless it would be found in every text.
+    fn judge(
+        &mut self,
+        source: &ExactSource,
+        shown: &str,
+        e: &Entry,
+        kept: bool,
+    ) -> Result<Option<ExactValue>, String> {
+        let place = format!("{shown}:{}", e.line);
+        let weak = |r: &Vec<u8>| match kept {
+            true => (r.len() < ExactSource::LEAST_LENGTH).then_some(Weakness::Short),
+            false => weakness(r, source.min_length),
+        };
+        let strong: Vec<&[u8]> = e.readings.iter().filter(|r| weak(r).is_none()).map(Vec::as_slice).collect();
+        // The first reading is what most programs make of it: if that is weak, others do not make up for it.
+        if e.readings.first().is_none_or(Vec::is_empty) {
+            return Ok(None);
+        }
+        if let Some(why) = e.readings.first().and_then(weak) {
+            if source.format == ExactFormat::Value || kept {
+                let mend = "put a longer value there, or take the entry out";
+                return Err(format!("{place}: the value {why}, so it would be found in every text; {mend}"));
+            }
+            let mend = match why {
+                Weakness::Short => format!("lower `min_length` ({})", source.min_length),
+                _ => format!("put `{}` into `keep` to look for it all the same", e.key),
+            };
+            let key = &e.key;
+            self.warnings.push(format!(
+                "{place}: the value of {key} {why} and is not looked for; {mend}, or put `{key}` into `ignore`"
+            ));
+        }
+        if strong.is_empty() {
+            return Ok(None);
+        }
+        if strong.iter().any(|r| r.len() > MAX_VALUE_BYTES) && source.format != ExactFormat::Value {
+            let key = &e.key;
+            return Err(format!(
+                "{place}: the value of {key} is longer than {MAX_VALUE_BYTES} bytes; put `{key}` into `ignore`"
+            ));
+        }
+        ExactValue::new(&source.label, &e.key, &strong, &place).map(Some).map_err(|e| e.to_string())
+    }
+}
+
+/// A file that is one value.
+fn whole(bytes: &[u8]) -> Entry {
+    let value = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let value = value.strip_suffix(b"\r").unwrap_or(value);
+    Entry { key: String::new(), line: 1, readings: vec![value.to_vec()] }
+}
+
+/// A key that comes twice has both values: which one counts depends on who reads the file.
+fn merged(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut at = std::collections::HashMap::new();
+    let mut out: Vec<Entry> = Vec::with_capacity(entries.len());
+    for e in entries {
+        match at.get(&e.key) {
+            Some(i) => {
+                let first: &mut Entry = &mut out[*i];
+                first.readings.extend(e.readings);
+            }
+            None => {
+                at.insert(e.key.clone(), out.len());
+                out.push(e);
+            }
+        }
+    }
+    out
+}
+
+fn path_of(source: &ExactSource, base: &Path) -> Result<PathBuf, String> {
+    match &source.at {
+        ExactPlace::File(path) => Ok(base.join(path)),
+        ExactPlace::Credential(name) => match std::env::var_os("CREDENTIALS_DIRECTORY") {
+            Some(folder) => Ok(Path::new(&folder).join(name)),
+            None => Err(format!(
+                "{}: there is no credential `{name}`: systemd passed none; put LoadCredential={name}:/path into the unit",
+                source.origin
+            )),
+        },
+    }
+}
+
+/// The bytes of a regular file of at most [`MAX_FILE_BYTES`].
+fn read_bounded(path: &Path, warnings: &mut Vec<String>) -> Result<Vec<u8>, String> {
+    let shown = path.display();
+    let cannot = |e: std::io::Error| format!("{shown} cannot be read: {e}; mend the path or its permissions");
+    // Looked at before it is opened: to open a pipe would wait for its writer.
+    if !fs::metadata(path).map_err(cannot)?.is_file() {
+        return Err(format!("{shown} is not a regular file; write the values to one"));
+    }
+    let file = File::open(path).map_err(cannot)?;
+    let mode = file.metadata().map_err(cannot)?.permissions().mode();
+    if mode & 0o006 != 0 {
+        let does = if mode & 0o002 != 0 { "change" } else { "read" };
+        warnings.push(format!("{shown}: every user of this host can {does} this file of secrets; chmod o-rw it"));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() > MAX_FILE_BYTES {
+        return Err(format!("{shown} is larger than {MAX_FILE_BYTES} bytes; it is no file of secrets, or split it"));
+    }
+    Ok(bytes)
+}

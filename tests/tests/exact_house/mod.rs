@@ -1,0 +1,239 @@
+//! Writers of values, and readers that say whether some bytes spell a value. They share no code with the engine: JSON
+//! is `serde_json`'s where it can be, base64 goes bit by bit, and a span is judged by decoding it.
+#![allow(dead_code)] // Each test file uses its part.
+
+use forebay_scan::{ExactValue, Pack, Profile, RuleSet};
+use forebay_tests::cuts::Seed;
+use std::sync::Arc;
+
+/// A rule set of nothing but these values, under a built-in profile.
+pub(crate) fn set<V: AsRef<[u8]>>(values: &[V], profile: &str) -> Arc<RuleSet> {
+    RuleSet::compile(&[pack(values)], &Profile::builtin(profile).unwrap()).unwrap()
+}
+
+pub(crate) fn pack<V: AsRef<[u8]>>(values: &[V]) -> Pack {
+    let named = |(i, v): (usize, &V)| ExactValue::new("test", &format!("KEY{i}"), &[v.as_ref()], "test:1").unwrap();
+    Pack::exact(&values.iter().enumerate().map(named).collect::<Vec<_>>()).unwrap()
+}
+
+/// Values of all sorts: tokens, pass phrases, text with quotes and line breaks, text beyond ASCII, bytes.
+pub(crate) fn value(seed: &mut Seed) -> Vec<u8> {
+    let n = 8 + seed.below(40);
+    match seed.below(5) {
+        0 => (0..n).map(|_| pick(seed, b"abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789")).collect(),
+        1 => (0..n).map(|_| pick(seed, b"ab \"\\/+&=<>'%?#\n\tzQ9~!*()")).collect(),
+        2 => {
+            (0..n).map(|_| ['é', '密', 'k', 'Q', '\u{1f511}', '7', '"', '\n'][seed.below(8)]).collect::<String>().into()
+        }
+        3 => (0..n).map(|_| seed.below(256) as u8).collect(),
+        // Overlaps itself.
+        _ => (0..n).map(|i| b"x7/Q"[i % 4]).collect(),
+    }
+}
+
+pub(crate) fn pick(seed: &mut Seed, from: &[u8]) -> u8 {
+    from[seed.below(from.len())]
+}
+
+/// A value with its own line ends, and with the other ones.
+pub(crate) fn readings(value: &[u8]) -> Vec<Vec<u8>> {
+    let pairs = |(i, b): (usize, &u8)| (*b != b'\r' || value.get(i + 1) != Some(&b'\n')).then_some(*b);
+    let unix: Vec<u8> = value.iter().enumerate().filter_map(pairs).collect();
+    let windows = || value.iter().flat_map(|b| if *b == b'\n' { vec![b'\r', b'\n'] } else { vec![*b] }).collect();
+    vec![value.to_vec(), if unix == value { windows() } else { unix }]
+}
+
+/// Every way in which a test writes a value as text.
+pub(crate) fn texts(value: &[u8]) -> Vec<Vec<u8>> {
+    readings(value).iter().flat_map(|v| spellings(v)).collect()
+}
+
+fn spellings(value: &[u8]) -> Vec<Vec<u8>> {
+    let mut out = vec![value.to_vec(), hex(value, false), hex(value, true)];
+    if let Ok(text) = std::str::from_utf8(value) {
+        let once = json(text);
+        out.push(json(&once).into());
+        out.push(escaped(&once, "/", |c| format!("\\{c}")).into());
+        out.push(escaped(&once, "<>&", |c| format!("\\u{:04x}", c as u32)).into());
+        let ascii = beyond_ascii(&once);
+        out.push(escaped(&ascii, "/", |c| format!("\\{c}")).into());
+        out.push(ascii.into());
+        out.push(once.into());
+    }
+    for upper in [false, true] {
+        out.push(percent(value, "-._~", false, upper));
+        out.push(percent(value, "-._~/", false, upper));
+        out.push(percent(value, "-._~!*'()", false, upper));
+        out.push(percent(value, "-._*", true, upper));
+        out.push(percent(value, "-._~", true, upper));
+    }
+    out
+}
+
+fn json(text: &str) -> String {
+    let quoted = serde_json::to_string(text).unwrap();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+fn escaped(text: &str, which: &str, how: impl Fn(char) -> String) -> String {
+    text.chars().map(|c| if which.contains(c) { how(c) } else { c.to_string() }).collect()
+}
+
+fn beyond_ascii(text: &str) -> String {
+    // DEL too: what a JSON writer for ASCII does with it differs, and the engine follows those that escape it.
+    let unit = |u: &u16| if *u < 0x7f { String::from(*u as u8 as char) } else { format!("\\u{u:04x}") };
+    text.encode_utf16().collect::<Vec<_>>().iter().map(unit).collect()
+}
+
+pub(crate) fn hex(value: &[u8], upper: bool) -> Vec<u8> {
+    let one = |b: &u8| if upper { format!("{b:02X}") } else { format!("{b:02x}") };
+    value.iter().map(one).collect::<String>().into()
+}
+
+fn percent(value: &[u8], safe: &str, plus: bool, upper: bool) -> Vec<u8> {
+    let one = |b: &u8| match *b {
+        b' ' if plus => "+".to_owned(),
+        b if b.is_ascii_alphanumeric() || safe.as_bytes().contains(&b) => String::from(b as char),
+        b if upper => format!("%{b:02X}"),
+        b => format!("%{b:02x}"),
+    };
+    value.iter().map(one).collect::<String>().into()
+}
+
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Base64 of `data` without padding.
+pub(crate) fn base64(data: &[u8], url: bool) -> Vec<u8> {
+    let bits: Vec<u8> = data.iter().flat_map(|b| (0..8).rev().map(move |i| b >> i & 1)).collect();
+    let symbol = |six: &[u8]| STANDARD[(0..6).fold(0, |s, i| s * 2 + usize::from(*six.get(i).unwrap_or(&0)))];
+    let safe = |b: u8| match b {
+        b'+' if url => b'-',
+        b'/' if url => b'_',
+        b => b,
+    };
+    bits.chunks(6).map(|six| safe(symbol(six))).collect()
+}
+
+/// Which symbols of base64 carry bits of `n` bytes behind `before` others.
+pub(crate) fn symbols(before: usize, n: usize) -> std::ops::Range<usize> {
+    before * 8 / 6..((before + n) * 8).div_ceil(6)
+}
+
+/// Whether a span spells the value in some way.
+pub(crate) fn spells(span: &[u8], value: &[u8]) -> bool {
+    readings(value).iter().any(|v| spells_it(span, v))
+}
+
+fn spells_it(span: &[u8], value: &[u8]) -> bool {
+    let same = |text: &str| text.as_bytes() == value;
+    let unquote = |b: &[u8]| {
+        let text = std::str::from_utf8(b).ok()?;
+        serde_json::from_str::<String>(&format!("\"{text}\"")).ok()
+    };
+    span == value
+        || unquote(span).is_some_and(|once| same(&once) || unquote(once.as_bytes()).is_some_and(|twice| same(&twice)))
+        || unhex(span).as_deref() == Some(value)
+        || unpercent(span, false).as_deref() == Some(value)
+        || unpercent(span, true).as_deref() == Some(value)
+        || (0..3).any(|shift| in_base64(span, value, shift))
+}
+
+fn unhex(span: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(span).ok().filter(|t| t.len() % 2 == 0)?;
+    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(text.get(i..i + 2)?, 16).ok()).collect()
+}
+
+fn unpercent(span: &[u8], plus: bool) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut rest = span;
+    while let [b, more @ ..] = rest {
+        rest = more;
+        match b {
+            b'%' => {
+                out.extend(unhex(rest.get(..2)?)?);
+                rest = &rest[2..];
+            }
+            b'+' if plus => out.push(b' '),
+            b => out.push(*b),
+        }
+    }
+    Some(out)
+}
+
+/// Whether the symbols of a span, line breaks aside, are just those that carry the value's bits, which begin `2 * shift`
+/// bits into the first one.
+fn in_base64(span: &[u8], value: &[u8], shift: usize) -> bool {
+    let text = String::from_utf8_lossy(span).replace("\\r", "").replace("\\n", "").replace(['\r', '\n'], "");
+    let text = text.replace('-', "+").replace('_', "/");
+    let Some(symbols) = text.bytes().map(|b| STANDARD.iter().position(|s| *s == b)).collect::<Option<Vec<usize>>>()
+    else {
+        return false;
+    };
+    let bits: Vec<usize> = symbols.iter().flat_map(|s| (0..6).rev().map(move |i| s >> i & 1)).collect();
+    let want: Vec<usize> = value.iter().flat_map(|b| (0..8).rev().map(move |i| usize::from(b >> i & 1))).collect();
+    let from = 2 * shift;
+    symbols.len() == (from + want.len()).div_ceil(6) && bits[from..from + want.len()] == want[..]
+}
+
+/// A text with values in it, and where they stand: value and span.
+pub(crate) struct Planted {
+    pub(crate) text: Vec<u8>,
+    pub(crate) spans: Vec<(usize, std::ops::Range<usize>)>,
+}
+
+/// Writes values into a text, among beginnings of them and other bytes.
+pub(crate) fn planted(values: &[Vec<u8>], seed: &mut Seed, pieces: usize) -> Planted {
+    let mut out = Planted { text: Vec::new(), spans: Vec::new() };
+    for _ in 0..pieces {
+        let which = seed.below(values.len());
+        let value = &values[which];
+        match seed.below(6) {
+            0 | 1 => {
+                let forms = texts(value);
+                let form = &forms[seed.below(forms.len())];
+                out.spans.push((which, out.text.len()..out.text.len() + form.len()));
+                out.text.extend_from_slice(form);
+            }
+            2 | 3 => wrapped(&mut out, which, value, seed),
+            4 => {
+                let forms = texts(value);
+                let form = &forms[seed.below(forms.len())];
+                out.text.extend_from_slice(&form[..seed.below(form.len())]);
+            }
+            _ => (0..seed.below(12)).for_each(|_| out.text.push(pick(seed, b"ab =\n\r\\n\"A+/%0x7Q"))),
+        }
+        if seed.below(2) == 0 {
+            out.text.push(pick(seed, b" \n\\.,"));
+        }
+    }
+    out
+}
+
+/// Base64 of a value among other bytes, in lines or not.
+fn wrapped(out: &mut Planted, which: usize, value: &[u8], seed: &mut Seed) {
+    let before = seed.below(60);
+    let behind = seed.below(60);
+    let mut data: Vec<u8> = (0..before).map(|_| seed.below(256) as u8).collect();
+    data.extend_from_slice(value);
+    data.extend((0..behind).map(|_| seed.below(256) as u8));
+    let code = base64(&data, seed.below(2) == 0);
+    let line = [usize::MAX, 64, 76, 60][seed.below(4)];
+    let end: &[u8] = [&b"\n"[..], b"\r\n", b"\\n", b"\\r\\n"][seed.below(4)];
+    let carries = symbols(before, value.len());
+    let (mut from, mut to) = (0, 0);
+    for (i, symbol) in code.iter().enumerate() {
+        if i > 0 && i % line == 0 {
+            out.text.extend_from_slice(end);
+        }
+        if i == carries.start {
+            from = out.text.len();
+        }
+        out.text.push(*symbol);
+        if i + 1 == carries.end {
+            to = out.text.len();
+        }
+    }
+    out.spans.push((which, from..to));
+    // What comes next must not look like more of it.
+    out.text.extend_from_slice(b"==;");
+}
