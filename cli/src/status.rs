@@ -37,26 +37,36 @@ fn json(s: &Status) -> serde_json::Value {
         "streams": s.streams,
         "profiles": profiles,
         "counters": counters,
+        "rules_age_ms": s.rules_age_ms,
+        "reload_error": (!s.reload_error.is_empty()).then_some(&s.reload_error),
     })
 }
 
 fn text(s: &Status) -> String {
     let bold = anstyle::Style::new().bold();
     let mut out = String::new();
-    let seconds = s.uptime_ms / 1000;
-    let (h, m, sec) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     // Writing to a String does not fail.
-    let _ = writeln!(out, "forebayd {}, up {h}h {m:02}m {sec:02}s", s.daemon);
+    let _ = writeln!(out, "forebayd {}, up {}", s.daemon, duration(s.uptime_ms));
     let _ = writeln!(out, "{} connections, {} streams", s.connections, s.streams);
     let _ = writeln!(out, "\n{bold}profiles{bold:#}");
     for p in &s.profiles {
         let _ = writeln!(out, "  {:16} {:5} rules  {}", p.name, p.rules, &hex(&p.fingerprint)[..16]);
+    }
+    let _ = writeln!(out, "  loaded {} ago", duration(s.rules_age_ms));
+    if !s.reload_error.is_empty() {
+        let red = anstyle::AnsiColor::Red.on_default().bold();
+        let _ = writeln!(out, "  {red}the last reload failed, these stay in force:{red:#} {}", s.reload_error);
     }
     let _ = writeln!(out, "\n{bold}since the start{bold:#}");
     for (name, value) in s.counters.iter().filter(|(_, v)| *v > 0) {
         let _ = writeln!(out, "  {name:40} {value}");
     }
     out
+}
+
+fn duration(ms: u64) -> String {
+    let seconds = ms / 1000;
+    format!("{}h {:02}m {:02}s", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -50,6 +50,10 @@ counters! {
     bytes_in;
     /// Bytes of Released sent or queued.
     bytes_out;
+    /// Times that new rules were put in force.
+    reloads;
+    /// Reloads that left the old rules in force.
+    reloads_failed;
     /// Violation log lines that were left out because there were too many.
     log_lines_suppressed;
 }

@@ -24,6 +24,7 @@ pub mod load;
 pub mod logging;
 mod profiles;
 mod quota;
+mod reload;
 mod server;
 
 pub use config::{Config, ConfigError, Limits, Timeouts};

@@ -3,11 +3,14 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use forebayd::listener::Listener;
-use forebayd::{Config, ServedProfiles, Server, logging};
+use forebayd::{Config, ServedProfiles, Server, Shared, logging};
+use sd_notify::NotifyState;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -62,7 +65,9 @@ The config file, with its defaults:
   level = "info"                        # error, warn, info, debug, trace
   format = "text"                       # or "json"
 
-SIGTERM and SIGINT drain: no new streams, open ones may finish for the grace time."#;
+SIGTERM and SIGINT drain: no new streams, open ones may finish for the grace time.
+SIGHUP reads the config's profiles again, with their packs and files of secrets: streams that are open keep their rules,
+new ones have the new rules. If anything is wrong the old rules stay in force; the log and `forebay status` say why."#;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -82,6 +87,7 @@ fn main() -> ExitCode {
 fn check(path: &Path) -> anyhow::Result<()> {
     let config = Config::load(path)?;
     let profiles = load_profiles(&config)?;
+    profiles.warnings().iter().for_each(|w| eprintln!("forebayd: warning: {w}"));
     for p in profiles.iter() {
         println!("profile {}: {} rules", p.name, p.rules.rules().len());
     }
@@ -99,14 +105,18 @@ fn serve(args: &Args) -> anyhow::Result<()> {
         tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the runtime did not start")?;
     // Both before the rules are compiled: a signal meanwhile is not lost, and who connects waits for an answer instead
     // of finding nobody.
-    let shutdown = runtime.block_on(async { shutdown_signal() }).context("signals cannot be handled")?;
+    let (shutdown, hangup) = runtime
+        .block_on(async { Ok::<_, std::io::Error>((shutdown_signal()?, signal(SignalKind::hangup())?)) })
+        .context("signals cannot be handled")?;
     let listener = listen(args.socket.as_ref().or(config.socket.as_ref()), config.socket_mode)?;
     tracing::info!(profiles = config.profiles.len(), "compiling the rules");
     let profiles = load_profiles(&config)?;
+    profiles.warn();
     profiles.warm_in_background();
     runtime.block_on(async {
         let server = Server::new(config, profiles, listener).context("the kernel gave no random bytes")?;
-        tell_systemd(&[sd_notify::NotifyState::Ready]);
+        tell_systemd(&[NotifyState::Ready]);
+        tokio::spawn(reload_at(hangup, server.shared(), args.config.clone()));
         tracing::info!(version = forebayd::VERSION, "ready");
         server.run(shutdown).await.context("the socket cannot be served")?;
         tracing::info!("stopped");
@@ -115,7 +125,7 @@ fn serve(args: &Args) -> anyhow::Result<()> {
 }
 
 fn load_profiles(config: &Config) -> anyhow::Result<ServedProfiles> {
-    ServedProfiles::load(&config.profiles, &config.base).map_err(|e| anyhow::anyhow!(e))
+    ServedProfiles::of(config).map_err(|e| anyhow::anyhow!(e))
 }
 
 fn listen(socket: Option<&PathBuf>, mode: u32) -> anyhow::Result<Listener> {
@@ -128,19 +138,33 @@ fn listen(socket: Option<&PathBuf>, mode: u32) -> anyhow::Result<Listener> {
 
 /// Completes at the first SIGTERM or SIGINT. Both are caught from the moment this returns.
 fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {
         tokio::select! {
             _ = term.recv() => {}
             _ = int.recv() => {}
         }
-        tell_systemd(&[sd_notify::NotifyState::Stopping]);
+        tell_systemd(&[NotifyState::Stopping]);
     })
 }
 
+/// Reloads at each SIGHUP; those that come meanwhile are one more. systemd is told what is in force.
+async fn reload_at(mut hangup: Signal, shared: Arc<Shared>, config: Option<PathBuf>) {
+    while hangup.recv().await.is_some() {
+        match NotifyState::monotonic_usec_now() {
+            Ok(now) => tell_systemd(&[NotifyState::Reloading, now]),
+            Err(e) => tracing::warn!(error = %e, "the kernel tells no time; systemd was not told of the reload"),
+        }
+        let status = match shared.reload(config.as_deref()).await {
+            Ok(()) => "reloaded".to_owned(),
+            Err(e) => format!("not reloaded, the old rules stay in force: {}", e.replace('\n', " ")),
+        };
+        tell_systemd(&[NotifyState::Ready, NotifyState::Status(&status)]);
+    }
+}
+
 /// Without systemd there is nobody to tell, and that is no fault.
-fn tell_systemd(state: &[sd_notify::NotifyState<'_>]) {
+fn tell_systemd(state: &[NotifyState<'_>]) {
     if let Err(e) = sd_notify::notify(state) {
         tracing::warn!(error = %e, "systemd was not told");
     }

@@ -20,17 +20,18 @@ use crate::listener::Listener;
 use crate::logging::LogGate;
 use crate::profiles::ServedProfiles;
 use crate::quota::Quotas;
+use crate::reload::InForce;
 
 /// What all connections share. Everything in it is immutable or atomic, but for the quotas' short lock.
 pub struct Shared {
     /// The config.
     pub config: Config,
-    /// The rule sets.
-    pub profiles: ServedProfiles,
     /// Charges by user.
     pub quotas: Arc<Quotas>,
     /// What happened.
     pub counters: Counters,
+    /// The rule sets.
+    pub(crate) in_force: InForce,
     pub(crate) keys: KeyRing,
     pub(crate) gate: LogGate,
     started: Instant,
@@ -46,7 +47,8 @@ impl Shared {
     /// The state that the Status frame shows.
     pub fn status(&self) -> Status {
         let (connections, streams) = self.quotas.open();
-        let profiles = self.profiles.iter().map(|p| ProfileStatus {
+        let in_force = self.in_force.profiles();
+        let profiles = in_force.iter().map(|p| ProfileStatus {
             name: p.name.clone(),
             rules: p.rules.rules().len().try_into().unwrap_or(u32::MAX),
             fingerprint: p.rules.fingerprint(),
@@ -58,6 +60,8 @@ impl Shared {
             streams: streams.try_into().unwrap_or(u32::MAX),
             profiles: profiles.collect(),
             counters: self.counters.snapshot(),
+            rules_age_ms: self.in_force.age().as_millis().try_into().unwrap_or(u64::MAX),
+            reload_error: self.in_force.error(),
         }
     }
 }
@@ -74,7 +78,7 @@ impl Server {
         let shared = Shared {
             quotas: Quotas::new(&config.limits),
             config,
-            profiles,
+            in_force: InForce::new(profiles),
             counters: Counters::default(),
             keys: KeyRing::from_kernel()?,
             gate: LogGate::new(),

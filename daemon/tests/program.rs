@@ -84,7 +84,10 @@ fn check_says_fine_or_where_and_what() -> std::io::Result<()> {
     let profile = folder.file("profile.toml", "profiles = [\"toll-output\"]\n")?;
     let (output, text) = check(&profile)?;
     assert_eq!(output.status.code(), Some(2));
-    assert!(text.contains("no built-in profile `toll-output`; use one of tool-output"), "{text}");
+    assert!(
+        text.contains("profile.toml:1: there is no built-in profile `toll-output`; use one of tool-output"),
+        "{text}"
+    );
 
     let (output, text) = check(&folder.0.join("missing.toml"))?;
     assert_eq!(output.status.code(), Some(2));
@@ -241,5 +244,63 @@ fn a_socket_passed_by_systemd_is_used() -> std::io::Result<()> {
     assert_eq!(daemon.0.wait()?.code(), Some(0));
     // The file belongs to systemd.
     assert!(socket.exists());
+    Ok(())
+}
+
+#[test]
+fn sighup_reloads_systemd_is_told_and_a_broken_config_changes_nothing() -> std::io::Result<()> {
+    let folder = Folder::new("hangup")?;
+    let told = UnixDatagram::bind(folder.0.join("notify"))?;
+    told.set_read_timeout(Some(Duration::from_secs(60)))?;
+    let message = || -> std::io::Result<String> {
+        let mut bytes = [0; 2000];
+        let n = told.recv(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes[..n]).into_owned())
+    };
+    let child = Command::new(PROGRAM)
+        .arg("--config")
+        .arg(folder.config("")?)
+        .arg("--socket")
+        .arg(folder.0.join("s.sock"))
+        .env("NOTIFY_SOCKET", folder.0.join("notify"))
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut daemon = Daemon(child);
+    let pid = daemon.0.id().to_string();
+    let hang_up = || Command::new("kill").args(["-HUP", &pid]).status();
+    assert_eq!(message()?, "READY=1\n");
+
+    folder.file(
+        "own.toml",
+        "name = \"own\"\npacks = []\npack_files = [\"pack.toml\"]\n[[exact]]\nfile = \"app.env\"\n",
+    )?;
+    folder.file("app.env", "PIN=4711\nKEY=qzw-9981-Lk\n")?;
+    assert!(hang_up()?.success());
+    let reloading = message()?;
+    let time =
+        reloading.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").map(str::trim_end).and_then(|t| t.parse::<u64>().ok());
+    assert!(time.is_some_and(|t| t > 0), "{reloading}");
+    assert_eq!(message()?, "READY=1\nSTATUS=reloaded\n");
+
+    folder.file(
+        "own.toml",
+        "name = \"own\"\npacks = []\npack_files = [\"pack.toml\"]\n[rule]\n\"pii.none\" = \"flag\"\n",
+    )?;
+    assert!(hang_up()?.success());
+    assert!(message()?.starts_with("RELOADING=1\n"));
+    let failed = message()?;
+    assert!(failed.starts_with("READY=1\nSTATUS=not reloaded, the old rules stay in force: "), "{failed}");
+    assert!(failed.contains("own.toml:5: the profile sets an action for `pii.none`"), "{failed}");
+
+    assert!(Command::new("kill").args(["-TERM", &pid]).status()?.success());
+    assert_eq!(daemon.0.wait()?.code(), Some(0));
+    let mut log = String::new();
+    if let Some(stderr) = &mut daemon.0.stderr {
+        stderr.read_to_string(&mut log)?;
+    }
+    assert!(log.contains("reloaded: streams that open from now on have the new rules"), "{log}");
+    assert!(log.contains("not reloaded: the rules in force stay; mend this, then reload again"), "{log}");
+    assert!(log.contains("app.env:1: the value of PIN is shorter than `min_length`"), "{log}");
+    assert!(!log.contains("4711") && !log.contains("qzw"), "{log}");
     Ok(())
 }

@@ -55,6 +55,7 @@ fn config() -> Config {
 pub struct TestDaemon {
     path: PathBuf,
     shared: Arc<Shared>,
+    runtime: tokio::runtime::Handle,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<std::io::Result<()>>>,
 }
@@ -79,12 +80,13 @@ impl TestDaemon {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let server = Server::new(config, profiles, listener)?;
         let shared = server.shared();
+        let handle = runtime.handle().clone();
         let thread = std::thread::spawn(move || {
             runtime.block_on(server.run(async {
                 let _ = stopped.await;
             }))
         });
-        Ok(TestDaemon { path, shared, stop: Some(stop), thread: Some(thread) })
+        Ok(TestDaemon { path, shared, runtime: handle, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Where it listens.
@@ -95,6 +97,11 @@ impl TestDaemon {
     /// What it knows of itself.
     pub fn status(&self) -> Status {
         self.shared.status()
+    }
+
+    /// What SIGHUP does, with this config; waits for it.
+    pub fn reload(&self, config: &Path) -> Result<(), String> {
+        self.runtime.block_on(self.shared.reload(Some(config)))
     }
 
     /// Begins to drain, without waiting.

@@ -207,7 +207,8 @@ fn status(f: &mut Fields) -> Result<Status, WireError> {
     for _ in 0..f.u16()? {
         counters.push((f.text8()?, f.u64()?));
     }
-    Ok(Status { daemon, uptime_ms, connections, streams, profiles, counters })
+    let (rules_age_ms, reload_error) = (f.u64()?, f.text16(MAX_MESSAGE)?);
+    Ok(Status { daemon, uptime_ms, connections, streams, profiles, counters, rules_age_ms, reload_error })
 }
 
 /// Reads fields off a payload; every read checks that the bytes are there.

@@ -155,10 +155,7 @@ fn put_payload(frame: &Frame, o: &mut Out<'_>) -> Result<(), EncodeError> {
         }
         Frame::Error(e) => {
             o.dst.put_u16_le(e.code.number());
-            let n = u16::try_from(e.message.len()).ok().filter(|n| usize::from(*n) <= MAX_MESSAGE);
-            o.dst.put_u16_le(n.ok_or_else(|| o.too_long("the message"))?);
-            o.dst.put_slice(e.message.as_bytes());
-            Ok(())
+            o.message(&e.message)
         }
         Frame::Goaway(g) => {
             o.dst.put_u32_le(g.last_stream);
@@ -211,7 +208,8 @@ fn put_status(s: &Status, o: &mut Out<'_>) -> Result<(), EncodeError> {
         o.name(name)?;
         o.dst.put_u64_le(*value);
     }
-    Ok(())
+    o.dst.put_u64_le(s.rules_age_ms);
+    o.message(&s.reload_error)
 }
 
 struct Out<'a> {
@@ -222,6 +220,13 @@ struct Out<'a> {
 impl Out<'_> {
     fn too_long(&self, what: &'static str) -> EncodeError {
         EncodeError::TooLong { frame: self.frame.as_str(), what }
+    }
+
+    fn message(&mut self, text: &str) -> Result<(), EncodeError> {
+        let n = u16::try_from(text.len()).ok().filter(|n| usize::from(*n) <= MAX_MESSAGE);
+        self.dst.put_u16_le(n.ok_or_else(|| self.too_long("the message"))?);
+        self.dst.put_slice(text.as_bytes());
+        Ok(())
     }
 
     fn name(&mut self, text: &str) -> Result<(), EncodeError> {

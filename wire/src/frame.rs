@@ -406,6 +406,10 @@ pub struct Status {
     pub profiles: Vec<ProfileStatus>,
     /// Counters by name, since the start. Names may be added at any time.
     pub counters: Vec<(String, u64)>,
+    /// Time since the rules in force were loaded, in milliseconds.
+    pub rules_age_ms: u64,
+    /// Why the last reload left the old rules in force; empty if it did not. At most [`crate::MAX_MESSAGE`] bytes.
+    pub reload_error: String,
 }
 
 impl Status {

@@ -21,7 +21,7 @@ pub const VERSION_MIN: u16 = 1;
 pub const VERSION: u16 = 1;
 
 /// Longest name (client, profile, rule, reason, counter), in bytes. Names are written by people; with this bound a
-/// Status of 64 profiles (10.3 KiB) and a hundred counters of 48 bytes fits one frame.
+/// Status of 64 profiles (10.3 KiB), eighty counters of 48 bytes and a message fits one frame.
 pub const MAX_NAME: usize = 128;
 
 /// Longest session id, in bytes: two UUIDs in text with a separator. It is hashed once per Open and never stored.

@@ -48,14 +48,16 @@ fn status() -> impl Strategy<Value = Status> {
     });
     let profiles = proptest::collection::vec(profile, 0..20);
     let counters = proptest::collection::vec((name(), any::<u64>()), 0..30);
-    (name(), any::<u64>(), any::<u32>(), any::<u32>(), profiles, counters).prop_map(
-        |(daemon, uptime_ms, connections, streams, profiles, counters)| Status {
+    (name(), any::<u64>(), any::<u32>(), any::<u32>(), profiles, counters, any::<u64>(), name()).prop_map(
+        |(daemon, uptime_ms, connections, streams, profiles, counters, rules_age_ms, reload_error)| Status {
             daemon,
             uptime_ms,
             connections,
             streams,
             profiles,
             counters,
+            rules_age_ms,
+            reload_error,
         },
     )
 }
@@ -171,8 +173,9 @@ fn the_longest_frames_fit() {
     let reason = Reason { code: "r".repeat(MAX_NAME), at: u64::MAX };
     let report = Report { reasons: vec![reason; MAX_REASONS], ..Report::default() };
     let profile = ProfileStatus { name: "p".repeat(MAX_NAME), rules: 1, fingerprint: [0; 32] };
-    let counters = (0..100).map(|i| (format!("{i:048}"), 1)).collect();
-    let status = Status { profiles: vec![profile; 64], counters, ..Status::default() };
+    let counters = (0..80).map(|i| (format!("{i:048}"), 1)).collect();
+    let reload_error = "e".repeat(MAX_MESSAGE);
+    let status = Status { profiles: vec![profile; 64], counters, reload_error, ..Status::default() };
     let error = ErrorFrame { stream: None, code: Code::Internal, message: "m".repeat(MAX_MESSAGE) };
     for frame in [Frame::Report(stream, report), Frame::Status(status), Frame::Error(error)] {
         let mut bytes = BytesMut::new();

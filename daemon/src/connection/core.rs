@@ -265,7 +265,7 @@ impl Core {
             max_streams: limits.streams_per_connection.try_into().unwrap_or(u32::MAX),
             stream_window: limits.stream_window,
             connection_window: limits.connection_window,
-            fingerprint: self.shared.profiles.fingerprint(),
+            fingerprint: self.shared.in_force.profiles().fingerprint(),
             daemon: crate::VERSION.to_owned(),
         }));
         self.phase = Phase::Open;
@@ -285,8 +285,9 @@ impl Core {
             self.refuse(stream, Code::Draining, "the daemon is shutting down; connect again");
             return Ok(());
         }
-        let Some(profile) = self.shared.profiles.get(&open.profile).cloned() else {
-            let known: Vec<&str> = self.shared.profiles.iter().map(|p| p.name.as_str()).collect();
+        let profiles = self.shared.in_force.profiles();
+        let Some(profile) = profiles.get(&open.profile).cloned() else {
+            let known: Vec<&str> = profiles.iter().map(|p| p.name.as_str()).collect();
             let message = format!("there is no profile `{}`; this daemon has {}", open.profile, known.join(", "));
             self.refuse(stream, Code::UnknownProfile, &message);
             return Ok(());
