@@ -57,6 +57,7 @@ pub struct Ended {
 /// Work space of a push, about 20 KiB once used. One a thread or a connection; carries nothing from push to push.
 #[derive(Default)]
 pub struct Scratch {
+    window: Vec<u8>,
     hits: Vec<Hit>,
     marks: Vec<Mark>,
     decided: Vec<Decided>,
@@ -214,7 +215,13 @@ impl StreamFilter {
 
     fn piece(&mut self, piece: &[u8], eof: bool, scratch: &mut Scratch, sink: &mut impl Sink) {
         let rules = Arc::clone(&self.rules);
-        let mut window = std::mem::take(&mut self.tail);
+        // A large piece goes through the scratch's buffer: the stream's own would have to grow and shrink each time.
+        let large = piece.len() as u64 > SLACK;
+        let mut window = std::mem::take(if large { &mut scratch.window } else { &mut self.tail });
+        if large {
+            window.clear();
+            window.extend_from_slice(&self.tail);
+        }
         window.extend_from_slice(piece);
         let w = Window { bytes: &window, base: self.base };
         let fresh = w.end() - piece.len() as u64;
@@ -231,29 +238,33 @@ impl StreamFilter {
         pass.tell(self, sink);
         let horizon = pass.horizon(self);
         self.ended = self.splicer.advance(w, horizon, &rules, &self.key, sink).or(self.verdict);
-        self.tail = self.keep(window, eof);
+        if large {
+            let from = self.keep(window.len(), eof, 0);
+            self.tail.clear();
+            self.tail.extend_from_slice(&window[from..]);
+            scratch.window = window;
+        } else {
+            let from = self.keep(window.len(), eof, SLACK);
+            window.drain(..from);
+            self.tail = window;
+        }
+        if self.tail.capacity() > 4 * self.tail.len().max(256) {
+            self.tail.shrink_to(2 * self.tail.len());
+        }
     }
 
-    /// Keeps of the window what later pieces may look at.
-    fn keep(&mut self, mut window: Vec<u8>, eof: bool) -> Vec<u8> {
-        let end = self.base + window.len() as u64;
+    /// Forgets what no later piece may look at: how many of the window's `len` bytes, unless that is at most `slack`. A
+    /// buffer is moved seldom: a small push must not pay for all of the history.
+    fn keep(&mut self, len: usize, eof: bool, slack: u64) -> usize {
+        let end = self.base + len as u64;
         if eof || self.ended.is_some() {
             // `received` counts from here; `held` is what a blocked stream never released.
             self.base = end;
-            window.clear();
-            return window;
+            return len;
         }
         let first = self.live.iter().map(|l| l.start.saturating_sub(1)).min().unwrap_or(u64::MAX);
         let needed = self.splicer.out().min(first).min(end);
         let from = needed.saturating_sub(self.rules.history as u64).max(self.base);
-        // Moved seldom: a small push must not pay for all of the history.
-        if from - self.base > SLACK {
-            window.drain(..(from - self.base) as usize);
-            self.base = from;
-            if window.capacity() > 4 * window.len().max(256) {
-                window.shrink_to(2 * window.len());
-            }
-        }
         if self.live.capacity() > 64 && self.live.len() < 8 {
             self.live.shrink_to(8);
         }
@@ -262,7 +273,12 @@ impl StreamFilter {
         if !self.cooldown.is_empty() {
             self.cooldown.retain(|(_, end)| *end > from.min(looked_back_at));
         }
-        window
+        let dropped = from - self.base;
+        if dropped <= slack {
+            return 0;
+        }
+        self.base = from;
+        dropped as usize
     }
 }
 
