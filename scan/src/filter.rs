@@ -31,10 +31,10 @@ use std::sync::Arc;
 use crate::classes::BLOCK;
 use crate::dfa::{Dfa, Run, State};
 use crate::finding::{Action, Finding, Report, RuleId, Sink};
-use crate::literals::Hit;
+use crate::candidates::Hit;
 use crate::nearby::{Here, Near};
 use crate::pack::Nearby;
-use crate::ruleset::{Group, Member, Probe, RuleSet};
+use crate::ruleset::{Asks, Group, Member, Probe, RuleSet};
 use crate::splice::{Span, Splicer, Window};
 use crate::token::{self, TokenKey};
 use crate::trackers::{Mark, Tracker};
@@ -367,15 +367,27 @@ impl Pass<'_> {
     fn start(&mut self, f: &mut StreamFilter, g: u32, start: u64) {
         let rules = self.rules;
         let group = &rules.groups[g as usize];
-        let wanted = self.wanted(f, group, start);
-        if wanted == 0 {
+        if group.asks.as_ref().is_some_and(|a| a.needs_word && f.near.is_empty()) {
             return;
         }
         let context = start - 1;
         let bytes = self.w.slice(context, self.w.end());
-        match self.forward(g, group.forward.start(), wanted, 0, context, bytes) {
-            // A later start is decided behind its shortest span: a death before that cannot come between.
-            Phase::Done { at, matched: 0 } if at <= start + 1 + group.least => {}
+        // A later start is decided behind its shortest span: a death before that cannot come between.
+        let at_once = |p: &Phase| matches!(p, Phase::Done { at, matched: 0 } if *at <= start + 1 + group.least);
+        // Most starts die at once, and then nothing need be asked.
+        let mut phase = self.forward(g, group.forward.start(), u64::MAX, 0, context, bytes);
+        if at_once(&phase) {
+            return;
+        }
+        if let Some(asks) = &group.asks {
+            let wanted = self.wanted(f, asks, start);
+            if wanted == 0 {
+                return;
+            }
+            phase = self.forward(g, group.forward.start(), wanted, 0, context, bytes);
+        }
+        match phase {
+            p if at_once(&p) => {}
             Phase::Done { at, matched: 0 } => self.s.dead.push((g, start, at)),
             phase => {
                 if !f.live.iter().any(|l| l.group == g && l.start == start && !matches!(l.phase, Phase::Key(_))) {
@@ -386,15 +398,14 @@ impl Pass<'_> {
     }
 
     /// The members that nearby words allow to begin at `start`, as bits.
-    fn wanted(&mut self, f: &StreamFilter, group: &Group, start: u64) -> u64 {
-        let Some(asks) = &group.asks else { return u64::MAX };
-        if asks.needs_word && f.near.is_empty() {
-            return 0;
-        }
-        let here = f.near.lists(&self.rules.words, start, self.w, &mut self.s.here);
-        let mut wanted = asks.free;
-        for (bit, gate) in &asks.gates {
-            wanted |= u64::from(gate.is_open(here)) << bit;
+    fn wanted(&mut self, f: &mut StreamFilter, asks: &Asks, start: u64) -> u64 {
+        let (words, w) = (&self.rules.words, self.w);
+        let mut wanted = asks.free | f.near.early(words, start, w, &mut self.s.here, &asks.opened_by);
+        for (bit, gate) in &asks.others {
+            // Of an early word it is known already that it is missing.
+            let asked = gate.nearby.is_none() || !words.is_early(gate) || wanted >> bit & 1 != 0;
+            let opens = asked && f.near.opens(*gate, words, start, w, &mut self.s.here);
+            wanted = wanted & !(1 << bit) | u64::from(opens) << bit;
         }
         wanted
     }
@@ -754,7 +765,7 @@ impl Pass<'_> {
     }
 
     /// The earliest start that a span of an acting rule can still have.
-    fn horizon(&mut self, f: &StreamFilter) -> u64 {
+    fn horizon(&mut self, f: &mut StreamFilter) -> u64 {
         let end = self.w.end();
         if self.eof {
             return end;
@@ -790,7 +801,7 @@ impl Pass<'_> {
     }
 
     /// Lowers `h` to the earliest start that `probe` finds; `true` if it is an earlier one.
-    fn probe(&mut self, f: &StreamFilter, probe: &Probe, h: &mut u64) -> bool {
+    fn probe(&mut self, f: &mut StreamFilter, probe: &Probe, h: &mut u64) -> bool {
         let (rules, w) = (self.rules, self.w);
         let before = *h;
         // What the probe accepts is a proper prefix of a span with its guard in front.
@@ -804,7 +815,7 @@ impl Pass<'_> {
                     let covered = f.cooldown.iter().any(|(c, over)| *c == id && start < *over);
                     !covered
                         && !probe.literals[usize::from(*p)].seen_in(w.slice(start, w.end()))
-                        && (!gate.asks() || gate.is_open(f.near.lists(&rules.words, start, w, &mut self.s.here)))
+                        && (!gate.asks() || f.near.opens(gate, &rules.words, start, w, &mut self.s.here))
                 });
             if counts {
                 *h = start;

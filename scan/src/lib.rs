@@ -10,6 +10,7 @@
 //!   make part of a replaced span.
 #![forbid(unsafe_code)]
 
+mod candidates;
 pub mod checks;
 mod classes;
 mod dfa;

@@ -155,6 +155,11 @@ impl Edges {
         (word, Edges { before, behind })
     }
 
+    /// No letter of the same word may stand before it.
+    pub(crate) fn before(self) -> bool {
+        self.before
+    }
+
     /// Whether the word at `start..end` of `text` has the edges asked for.
     pub(crate) fn hold(self, text: &[u8], start: usize, end: usize) -> bool {
         let joined = |i: usize| match (i.checked_sub(1).and_then(|i| text.get(i)), text.get(i)) {

@@ -10,14 +10,15 @@ use std::sync::Arc;
 
 use regex_syntax::hir::{Hir, Repetition};
 
+use crate::candidates::{Candidates, Needle, Portable, Spelling};
 use crate::checks::Check;
 use crate::classes::{self, ClassRule, Triggers};
 use crate::dfa::{Dfa, LazyDfa, State};
 use crate::error::LoadError;
 use crate::exact::{ExactBytes, ExactSpec};
 use crate::finding::{Action, Family, RuleId, Severity};
-use crate::literals::{self, Candidates, LiteralSet, Portable};
-use crate::nearby::{Gate, NearbyBuilder, NearbyWords};
+use crate::literals::{self, LiteralSet};
+use crate::nearby::{Gate, ListId, NearbyBuilder, NearbyWords};
 use crate::pack::{Pack, RuleSpec, What};
 use crate::pattern;
 use crate::plan::{Anchor, Key, Plan, Want, any_byte, concat};
@@ -106,24 +107,38 @@ pub(crate) struct Group {
 /// Which members of a group may begin where, as bits.
 #[derive(Debug)]
 pub(crate) struct Asks {
-    /// None may where no word stands.
+    /// None may where no early word stands.
     pub(crate) needs_word: bool,
     /// Members that may anywhere.
     pub(crate) free: u64,
-    /// The others.
-    pub(crate) gates: Vec<(u32, Gate)>,
+    /// By list of early words, the members that may where it has one.
+    pub(crate) opened_by: Vec<u64>,
+    /// Members that ask for more than that.
+    pub(crate) others: Vec<(u32, Gate)>,
+    /// The gates of all members that have one.
+    gates: Vec<Gate>,
 }
 
 impl Asks {
-    fn of(gates: impl ExactSizeIterator<Item = Gate> + Clone) -> Option<Asks> {
+    /// `early`: words that must stand there are noted before anything asks.
+    fn of(gates: impl ExactSizeIterator<Item = Gate> + Clone, early: bool) -> Option<Asks> {
         let all = (0u32..).zip(gates);
         if !all.clone().any(|(_, g)| g.asks()) {
             return None;
         }
+        let is_early = |g: &Gate| early && g.nearby.is_some();
+        let mut opened_by = Vec::new();
+        for (bit, gate) in all.clone().filter(|(_, g)| is_early(g)) {
+            let list = gate.nearby.map_or(0, ListId::index);
+            opened_by.resize(opened_by.len().max(list + 1), 0);
+            opened_by[list] |= 1 << bit;
+        }
         Some(Asks {
-            needs_word: all.clone().all(|(_, g)| g.nearby.is_some()),
+            needs_word: all.clone().all(|(_, g)| is_early(&g)),
             free: all.clone().filter(|(_, g)| !g.asks()).fold(0, |free, (bit, _)| free | 1 << bit),
-            gates: all.filter(|(_, g)| g.asks()).collect(),
+            opened_by,
+            others: all.clone().filter(|(_, g)| g.asks() && (!is_early(g) || g.unless.is_some())).collect(),
+            gates: all.map(|(_, g)| g).filter(|g| g.asks()).collect(),
         })
     }
 }
@@ -254,11 +269,11 @@ impl RuleSet {
         if c.info.len() - c.exact.len() > MAX_RULES {
             return Err(LoadError::at(&profile.origin, format!("more than {MAX_RULES} rules"), "use fewer packs"));
         }
-        let words = std::mem::take(&mut c.words).build(|text, word| {
+        let words = std::mem::take(&mut c.words).build(|text, guard, word| {
             // Its edges are looked at from the span that asks.
             c.history = c.history.max(text.len() + 1);
             let at = c.literal(text);
-            c.literals[at].1 = Some(word);
+            c.literals[at].word = Some((word, guard));
         });
         let whole = |e| LoadError::at(&profile.origin, e, "use fewer rules");
         let (groups, mut triggers) = c.class_buckets().map_err(whole)?;
@@ -266,14 +281,15 @@ impl RuleSet {
         let trackers = c.build_trackers()?;
         let probes = c.probes().map_err(whole)?;
         let endings = Endings::of(&probes);
-        let candidates = Portable::new(&c.guarded_literals());
+        let candidates = Portable::new(c.needles());
         let mut gives = Vec::new();
-        let bytes = c.literal_bytes.iter().zip(std::mem::take(&mut c.literals));
-        let literals: Vec<Literal> = bytes
-            .map(|(l, (given, word))| {
+        let literals: Vec<Literal> = std::mem::take(&mut c.literals)
+            .into_iter()
+            .map(|l| {
                 let from = gives.len() as u32;
-                gives.extend(given);
-                Literal { len: l.len(), gives: from..gives.len() as u32, word }
+                gives.extend(l.gives);
+                let word = l.word.map(|(word, _)| word);
+                Literal { len: l.spelling.len(), gives: from..gives.len() as u32, word }
             })
             .collect();
         Ok(Arc::new(RuleSet {
@@ -356,7 +372,7 @@ impl RuleSet {
 fn gates_of(triggers: &Triggers, groups: &[Group]) -> Vec<(u32, Gate)> {
     let of = |(bucket, group): (usize, &u32)| {
         let asks = groups[*group as usize].asks.iter().flat_map(|a| &a.gates);
-        asks.map(move |(_, gate)| (1 << bucket, *gate))
+        asks.map(move |gate| (1 << bucket, *gate))
     };
     triggers.groups.iter().enumerate().flat_map(of).collect()
 }
@@ -383,17 +399,22 @@ fn check_profile(specs: &[(bool, &RuleSpec)], profile: &Profile) -> Result<(), L
 /// A rule of a tracker: id, options, place.
 type Tracked = (RuleId, toml::Table, String);
 
+/// A literal, what it gives away, and the nearby word that it is, with what may stand before that.
+struct Known {
+    spelling: Spelling,
+    gives: Vec<GivesAway>,
+    word: Option<(u32, ByteSet)>,
+}
+
 #[derive(Default)]
 struct Compiler {
     info: Vec<RuleInfo>,
     members: Vec<Member>,
     groups: Vec<Group>,
-    literal_bytes: Vec<Vec<u8>>,
-    /// What each of them gives away, and the nearby word that it is.
-    literals: Vec<(Vec<GivesAway>, Option<u32>)>,
+    literals: Vec<Known>,
     /// Class rules that wait for their bucket.
     class: Vec<ClassRule>,
-    literal_index: HashMap<Vec<u8>, usize>,
+    literal_index: HashMap<Spelling, usize>,
     sets: Vec<ByteSet>,
     set_index: HashMap<ByteSet, u16>,
     words: NearbyBuilder,
@@ -468,9 +489,11 @@ impl Compiler {
             return Err("a region must begin with literal text".into());
         }
         let member = self.members.len();
+        // A keyed rule asks only once its keyword was found.
+        let early = plan.key.is_none();
         let gate = Gate {
-            nearby: spec.nearby.as_ref().map(|n| self.words.add(n)).transpose()?,
-            unless: spec.unless.as_ref().map(|n| self.words.add(n)).transpose()?,
+            nearby: spec.nearby.as_ref().map(|n| self.words.add(n, early)).transpose()?,
+            unless: spec.unless.as_ref().map(|n| self.words.add(n, false)).transpose()?,
         };
         let post = plan.post.map(|p| self.shared(&p, None)).transpose()?;
         self.members.push(Member {
@@ -523,7 +546,7 @@ impl Compiler {
             },
             head,
             members: vec![member],
-            asks: Asks::of([gate].into_iter()),
+            asks: Asks::of([gate].into_iter(), early),
             acting,
             least: least as u64,
         };
@@ -555,8 +578,9 @@ impl Compiler {
                 guard: self.set(at(0)),
                 behind: std::array::from_fn(|i| self.set(at(1 + l.len() + i))),
             };
-            let at = self.literal(l);
-            self.literals[at].0.push(gives);
+            let spelling = Spelling::cased(&l, |i| shape.get(1 + i));
+            let at = self.literal(spelling);
+            self.literals[at].gives.push(gives);
         }
         Ok(engine)
     }
@@ -577,20 +601,19 @@ impl Compiler {
     }
 
     /// The literals, each with what may stand before it.
-    fn guarded_literals(&self) -> Vec<(Vec<u8>, ByteSet)> {
-        let guard = |(given, word): &(Vec<GivesAway>, Option<u32>)| {
-            let mut all = if word.is_some() { ByteSet::full() } else { ByteSet::default() };
-            given.iter().for_each(|g| all.union(&self.sets[usize::from(g.guard)]));
-            all
+    fn needles(&self) -> Vec<Needle> {
+        let needle = |(id, l): (u32, &Known)| {
+            let mut guard = l.word.as_ref().map(|(_, guard)| guard.clone()).unwrap_or_default();
+            l.gives.iter().for_each(|g| guard.union(&self.sets[usize::from(g.guard)]));
+            Needle { spelling: l.spelling.clone(), guard, id }
         };
-        self.literal_bytes.iter().cloned().zip(self.literals.iter().map(guard)).collect()
+        (0..).zip(&self.literals).map(needle).collect()
     }
 
     /// The index of a literal.
-    fn literal(&mut self, l: Vec<u8>) -> usize {
-        *self.literal_index.entry(l).or_insert_with_key(|l| {
-            self.literals.push((Vec::new(), None));
-            self.literal_bytes.push(l.clone());
+    fn literal(&mut self, spelling: Spelling) -> usize {
+        *self.literal_index.entry(spelling).or_insert_with_key(|spelling| {
+            self.literals.push(Known { spelling: spelling.clone(), gives: Vec::new(), word: None });
             self.literals.len() - 1
         })
     }
@@ -616,7 +639,7 @@ impl Compiler {
             match Dfa::several(&hirs, &bodies) {
                 Ok(forward) => {
                     let least = bucket.iter().map(|c| c.least).min().unwrap_or(0);
-                    let asks = Asks::of(bucket.iter().map(|c| c.gate));
+                    let asks = Asks::of(bucket.iter().map(|c| c.gate), true);
                     let gated = asks.as_ref().is_some_and(|a| a.needs_word);
                     triggers
                         .add(&forward, least, groups.len() as u32, gated)

@@ -40,6 +40,12 @@ impl ByteSet {
         ByteSet([u64::MAX; 4])
     }
 
+    pub(crate) fn of(wanted: impl Fn(u8) -> bool) -> ByteSet {
+        let mut set = ByteSet::default();
+        (0..=255).filter(|b| wanted(*b)).for_each(|b| set.add(b));
+        set
+    }
+
     fn add_range(&mut self, from: u8, to: u8) {
         (from..=to).for_each(|b| self.add(b));
     }
