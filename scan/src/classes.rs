@@ -9,13 +9,10 @@ use regex_syntax::hir::Hir;
 use crate::dfa::Dfa;
 use crate::nearby::Gate;
 use crate::shape::{ByteSet, Shape};
+use crate::simd::{BLOCK, RUN, Runs};
 
 /// How many bytes of a span the trigger tables look at.
 const PLACES: usize = 8;
-/// How many bytes [`Triggers::places`] looks at for each place.
-const LOOK: usize = 4;
-/// How many places it looks at.
-pub(crate) const BLOCK: usize = 64;
 /// Most buckets: the bits of a trigger.
 pub(crate) const MAX_BUCKETS: usize = 32;
 /// Most rules of a bucket: the bits of what an automaton tells.
@@ -36,54 +33,38 @@ pub(crate) struct ClassRule {
 /// One bit a bucket.
 #[derive(Debug)]
 pub(crate) struct Triggers {
-    pub(crate) guard: [u32; 256],
+    guard: [u32; 256],
     /// What the first bytes of a span can be, each by itself.
-    pub(crate) bytes: [[u32; 256]; PLACES],
+    bytes: [[u32; 256]; PLACES],
     /// Group of each bucket.
     pub(crate) groups: Vec<u32>,
     /// Buckets that may be tried where no word stands.
     pub(crate) free: u32,
     /// For each nearby word, the other buckets that it opens.
     pub(crate) opened_by: Vec<u32>,
+    /// The tables of guard and first bytes, coarser: many places at once.
+    runs: Runs,
 }
 
 impl Triggers {
     pub(crate) fn new() -> Triggers {
-        Triggers { guard: [0; 256], bytes: [[0; 256]; PLACES], groups: Vec::new(), free: 0, opened_by: Vec::new() }
+        Triggers {
+            guard: [0; 256],
+            bytes: [[0; 256]; PLACES],
+            groups: Vec::new(),
+            free: 0,
+            opened_by: Vec::new(),
+            runs: Runs::default(),
+        }
     }
 
-    /// A bit for each place among the first `n` of `bytes` where guard and next three bytes fit a bucket of `open`, or are
+    /// A bit for each place among the first `n` of `bytes` where guard and next bytes may fit a bucket of `open`, or are
     /// not there yet. `n` is at least 1 and at most [`BLOCK`].
     pub(crate) fn places(&self, bytes: &[u8], n: usize, open: u32) -> u64 {
-        let sure = n.min(bytes.len().saturating_sub(LOOK - 1));
-        let (mut from, mut found) = (0, 0u64);
-        while from < sure {
-            let rest = &bytes[from..];
-            let (step, bits) = match sure - from {
-                32.. => (32, self.fit::<32, 35>(rest, open)),
-                8.. => (8, self.fit::<8, 11>(rest, open)),
-                2.. => (2, self.fit::<2, 5>(rest, open)),
-                _ => (1, self.fit::<1, 4>(rest, open)),
-            };
-            found |= u64::from(bits) << from;
-            from += step;
-        }
+        let sure = n.min(bytes.len().saturating_sub(RUN - 1));
         // What stands too near the end to be looked at.
-        found | (u64::MAX >> (BLOCK - n)) & !(u64::MAX.checked_shr((BLOCK - sure) as u32).unwrap_or(0))
-    }
-
-    /// A bit for each of the first `N` places that fits; `M` is three more. Without a branch: such places are rare, but
-    /// not rare enough to be guessed.
-    #[inline]
-    fn fit<const N: usize, const M: usize>(&self, bytes: &[u8], open: u32) -> u32 {
-        let Some(bytes) = bytes.first_chunk::<M>() else { return 0 };
-        let mut found = 0;
-        for i in 0..N {
-            let [guard, a, b, c] = [0, 1, 2, 3].map(|k| usize::from(bytes[i + k]));
-            let bits = self.guard[guard] & self.bytes[0][a] & self.bytes[1][b] & self.bytes[2][c] & open;
-            found |= u32::from(bits != 0) << i;
-        }
-        found
+        let unsure = (u64::MAX >> (BLOCK - n)) & !(u64::MAX.checked_shr((BLOCK - sure) as u32).unwrap_or(0));
+        unsure | if sure == 0 { 0 } else { self.runs.places(bytes, sure, open) }
     }
 
     /// The buckets that guard and span at the beginning of `bytes` fit; what is not there yet may be anything.
@@ -107,6 +88,11 @@ impl Triggers {
             } else {
                 table.iter_mut().for_each(|t| *t |= bit);
             }
+        }
+        let tables = std::iter::once(&self.guard).chain(&self.bytes).take(RUN);
+        for (place, table) in tables.enumerate() {
+            let fits = (0..=255u8).filter(|b| table[usize::from(*b)] & bit != 0);
+            fits.for_each(|b| self.runs.add(self.groups.len(), place, b));
         }
         self.free |= if gated { 0 } else { bit };
         self.groups.push(group);
@@ -194,7 +180,7 @@ impl Bucket {
         if self.kind != other.kind || self.rules.len() + other.rules.len() > MAX_RULES {
             return None;
         }
-        let places = std::array::from_fn(|i| self.places[i] | other.places[i]);
+        let places: [u128; PLACES + 1] = std::array::from_fn(|i| self.places[i] | other.places[i]);
         Some(texts.cost(&places, self.kind.1) - self.cost - other.cost)
     }
 }
@@ -225,7 +211,7 @@ impl Texts {
         Texts { kinds: kinds.map(|(weight, shares)| (weight, sums(&shares))).into() }
     }
 
-    fn cost(&self, places: &[u128; PLACES + 1], gated: bool) -> f32 {
+    fn cost(&self, places: &[u128], gated: bool) -> f32 {
         let of = |sums: &Vec<[f32; 256]>| -> f32 {
             let chance = |p: &u128| -> f32 { p.to_le_bytes().iter().zip(sums).map(|(b, s)| s[usize::from(*b)]).sum() };
             places.iter().map(chance).product()

@@ -28,13 +28,13 @@
 
 use std::sync::Arc;
 
-use crate::classes::BLOCK;
+use crate::candidates::Hit;
 use crate::dfa::{Dfa, Run, State};
 use crate::finding::{Action, Finding, Report, RuleId, Sink};
-use crate::candidates::Hit;
 use crate::nearby::{Here, Near};
 use crate::pack::Nearby;
 use crate::ruleset::{Asks, Group, Member, Probe, RuleSet};
+use crate::simd::BLOCK;
 use crate::splice::{Span, Splicer, Window};
 use crate::token::{self, TokenKey};
 use crate::trackers::{Mark, Tracker};

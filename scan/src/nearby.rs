@@ -99,7 +99,8 @@ impl NearbyBuilder {
             lists.for_each(|l| row[usize::from(l.0 >> 6)] |= 1 << (l.0 & 63));
             row
         };
-        let early_lists = row_of(&mut (0u16..).zip(&self.early).filter(|(_, (early, _))| *early).map(|(i, _)| ListId(i)));
+        let early_lists =
+            row_of(&mut (0u16..).zip(&self.early).filter(|(_, (early, _))| *early).map(|(i, _)| ListId(i)));
         let (mut words, mut late) = (Vec::new(), Vec::new());
         for (word, uses) in self.words {
             let early = uses.values().flatten().any(|l| self.early[usize::from(l.0)].0);
@@ -292,7 +293,14 @@ impl Near {
     }
 
     /// Notes the late words that end in `range`.
-    fn look(&mut self, needles: &Portable, all: &NearbyWords, range: std::ops::Range<u64>, w: Window<'_>, hits: &mut Vec<Hit>) {
+    fn look(
+        &mut self,
+        needles: &Portable,
+        all: &NearbyWords,
+        range: std::ops::Range<u64>,
+        w: Window<'_>,
+        hits: &mut Vec<Hit>,
+    ) {
         hits.clear();
         let text = w.slice(w.base, range.end);
         needles.scan(text, (range.start - w.base) as usize, hits);
