@@ -37,7 +37,7 @@ fn longest_literal(rule: &RuleSpec) -> Option<Vec<u8>> {
     let text = match &rule.what {
         What::Pattern(p) => p,
         What::Region { begin, .. } => begin,
-        What::Tracker { .. } => return None,
+        What::Tracker { .. } | What::Exact(_) => return None,
     };
     let mut runs = vec![Vec::new()];
     literals(&pattern::parse(text).ok()?, &mut runs);
