@@ -116,6 +116,6 @@ fn pattern_of(spec: &RuleSpec) -> Option<&str> {
     match &spec.what {
         What::Pattern(p) => Some(p),
         What::Region { begin, .. } => Some(begin),
-        What::Tracker { .. } => None,
+        What::Tracker { .. } | What::Exact(_) => None,
     }
 }
