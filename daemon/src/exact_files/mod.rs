@@ -189,7 +189,8 @@ fn path_of(source: &ExactSource, base: &Path) -> Result<PathBuf, String> {
         ExactPlace::Credential(name) => match std::env::var_os("CREDENTIALS_DIRECTORY") {
             Some(folder) => Ok(Path::new(&folder).join(name)),
             None => Err(format!(
-                "{}: there is no credential `{name}`: systemd passed none; put LoadCredential={name}:/path into the unit",
+                "{}: there is no credential `{name}`: systemd passed none; put LoadCredential={name}:/path \
+                 into the unit, or set CREDENTIALS_DIRECTORY to a folder with such a file to try it by hand",
                 source.origin
             )),
         },

@@ -19,7 +19,7 @@ use std::ops::Range;
 pub(super) const MAX_NODES: usize = 4 << 20;
 
 /// How much of a form's first symbol is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Lead {
     /// All of it: it is the first of the text.
     None,

@@ -1,10 +1,12 @@
-//! Where a form may begin, for the cost of one look every four bytes.
+//! Where a form may begin, for the cost of one look every few bytes.
 //!
 //! A filter, *not* a search: it may name a place where nothing begins, and never passes over one where something does.
 //! One bit for each four bytes that stand near the beginning of a form. Every form is at least `step + 3` symbols long,
 //! so one of every `step` places of a text shows its first bytes.
 
-use super::automaton::Pattern;
+use std::collections::{HashMap, HashSet};
+
+use super::automaton::{Lead, Pattern};
 
 /// The filter.
 pub(super) struct Grams {
@@ -16,27 +18,31 @@ pub(super) struct Grams {
 /// Bytes that are looked at together.
 const GRAM: usize = 4;
 
+/// Most places of a text between two looks. More would save little, and each costs another four bytes a form.
+const MOST_STEP: usize = 8;
+
 impl Grams {
-    /// `spell` gives the bytes that a symbol may be written as.
-    pub(super) fn new(patterns: &[Pattern], spell: impl Fn(u8) -> Vec<u8>) -> Grams {
+    /// `spell` has the bytes that a symbol may be written as.
+    pub(super) fn new(patterns: &[Pattern], spell: &[Vec<u8>]) -> Grams {
         let least = patterns.iter().map(Pattern::len).min().unwrap_or(GRAM);
-        let step = least.saturating_sub(GRAM - 1).clamp(1, 4);
-        let mut all = std::collections::HashSet::new();
+        let step = least.saturating_sub(GRAM - 1).clamp(1, MOST_STEP);
+        let mut all = HashSet::new();
+        let mut leads: HashMap<Lead, Vec<u8>> = HashMap::new();
         for p in patterns {
-            let lead: Vec<u8> = p.lead.symbols().collect();
-            let mut places: Vec<Vec<u8>> = Vec::with_capacity(GRAM + 3);
-            if !lead.is_empty() {
-                places.push(lead.iter().flat_map(|s| spell(*s)).collect());
-            }
-            places.extend(p.text.iter().take(GRAM + 3).map(|s| spell(*s)));
-            for gram in places.windows(GRAM).take(step) {
+            let lead = leads
+                .entry(p.lead)
+                .or_insert_with(|| p.lead.symbols().flat_map(|s| spell[usize::from(s)].iter().copied()).collect());
+            let text = p.text.iter().map(|s| spell[usize::from(*s)].as_slice());
+            let places: Vec<&[u8]> =
+                Some(lead.as_slice()).filter(|l| !l.is_empty()).into_iter().chain(text).take(GRAM - 1 + step).collect();
+            for gram in places.windows(GRAM) {
                 product(gram, 0, &mut |g| {
                     all.insert(g);
                 });
             }
         }
-        // One bit in sixteen is set at most, unless there are very many.
-        let log = (all.len() * 16).next_power_of_two().trailing_zeros().clamp(12, 23);
+        // One bit in 32 or fewer is set, unless there are very many: a wrong guess costs ten looks.
+        let log = (all.len() * 32).next_power_of_two().trailing_zeros().clamp(12, 23);
         let mut grams = Grams { bits: vec![0; 1 << (log - 6)].into(), shift: 32 - log, step };
         for g in all {
             let at = grams.slot(g);
@@ -73,7 +79,7 @@ impl Grams {
     }
 }
 
-fn product(places: &[Vec<u8>], gram: u32, out: &mut impl FnMut(u32)) {
+fn product(places: &[&[u8]], gram: u32, out: &mut impl FnMut(u32)) {
     let Some((last, rest)) = places.split_last() else { return out(gram) };
     // Little endian: the first byte lowest.
     last.iter().for_each(|b| product(rest, gram << 8 | u32::from(*b), out));

@@ -52,9 +52,12 @@ impl ExactSpec {
             }
         }
         let large = || format!("the exact values need more than {} states", super::automaton::MAX_NODES);
+        let bytes: Vec<Vec<u8>> = (0..=255u8).map(|b| vec![b]).collect();
+        let symbols: Vec<Vec<u8>> =
+            (0..64).map(|s| (0..=255u8).filter(|b| KIND[usize::from(*b)] == s).collect()).collect();
         Ok(Arc::new(ExactSpec {
-            plain_grams: Grams::new(&plain, |b| vec![b]),
-            base64_grams: Grams::new(&base64, spellings),
+            plain_grams: Grams::new(&plain, &bytes),
+            base64_grams: Grams::new(&base64, &symbols),
             plain: Automaton::new(plain).ok_or_else(large)?,
             base64: Automaton::new(base64).ok_or_else(large)?,
         }))
@@ -99,10 +102,6 @@ const KIND: [u8; 256] = {
     kind[b'\\' as usize] = BACKSLASH;
     kind
 };
-
-fn spellings(symbol: u8) -> Vec<u8> {
-    (0..=255u8).filter(|b| KIND[usize::from(*b)] == symbol).collect()
-}
 
 /// The search over base64 symbols.
 #[derive(Default)]
