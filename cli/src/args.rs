@@ -3,6 +3,8 @@
 mod eval;
 
 use std::ffi::OsString;
+mod import;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -11,6 +13,8 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args as ClapArgs, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use forebay_scan::Family;
+
+pub(crate) use import::{GitleaksArgs, RulesImportArgs, RulesImportCommand};
 
 use crate::exit::TABLE;
 pub(crate) use eval::{By, EvalArgs, EvalFormat};
@@ -152,6 +156,9 @@ pub(crate) struct ProfileArg {
     /// strings, URLs, hex and base64. May be given more than once.
     #[arg(id = "secrets_file", long = "secrets-file", value_name = "FILE")]
     pub(crate) secrets_files: Vec<PathBuf>,
+    /// Look also for the rules of this pack file. May be given more than once.
+    #[arg(long, value_name = "PACK.toml")]
+    pub(crate) pack: Vec<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -325,6 +332,8 @@ Examples:
     /// Say what one rule means: what it looks for, how far it reaches, what each profile does.
     #[command(after_help = "Example:\n  forebay rules explain pii.ipv4")]
     Explain(RulesExplainArgs),
+    /// Turn the rules of another program into a pack.
+    Import(RulesImportArgs),
 }
 
 #[derive(Debug, ClapArgs)]

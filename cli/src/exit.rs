@@ -9,7 +9,7 @@ use std::process::ExitCode;
 pub(crate) enum Outcome {
     /// Done; nothing found where finding is the question.
     Clean,
-    /// `scan` found something, or `rules test` has wrong examples.
+    /// `scan` found something, `rules test` has wrong examples, or `rules import` could not take a rule.
     Findings,
     /// `eval`: a threshold was not reached.
     Below,
@@ -21,7 +21,8 @@ pub(crate) enum Outcome {
 pub(crate) const TABLE: &str = "\
 Exit codes:
   0    done; `scan`: nothing found
-  1    `scan`: something found; `rules test`: an example is wrong; `eval`: a threshold was not reached
+  1    `scan`: something found; `rules test`: an example is wrong; `rules import`: a rule was not taken;
+       `eval`: a threshold was not reached
   2    error: bad arguments, input, rules or configuration
   3    `filter`: the stream was blocked by a rule
   4    the daemon cannot be reached, or it ended the connection

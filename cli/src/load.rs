@@ -39,6 +39,9 @@ impl Loaded {
         let exact = ExactFiles::read(&sources, Path::new("")).map_err(anyhow::Error::msg)?;
         loaded.add(exact).map_err(anyhow::Error::msg)?;
         loaded.warnings.iter().for_each(|w| exit::say(format_args!("forebay: warning: {w}")));
+        for file in &arg.pack {
+            loaded.packs.push(pack_file(file)?);
+        }
         Ok(Loaded { profile: loaded.profile, packs: loaded.packs })
     }
 
@@ -89,7 +92,7 @@ fn secrets_file(path: &Path) -> ExactSource {
 }
 
 /// Reads a text file that must not be larger than a pack may be.
-fn text(path: &Path) -> anyhow::Result<String> {
+pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let mut out = String::new();
     file.take(MAX_PACK_BYTES as u64 + 1)

@@ -600,7 +600,12 @@ impl Pass<'_> {
             }
             let member = &rules.members[*m];
             if let Some(end) = self.longest(member, start) {
-                self.accept(f, id, start, end, at);
+                if self.is_allowed(member, start, end) {
+                    f.cooldown.retain(|(c, _)| *c != id);
+                    f.cooldown.push((id, end));
+                } else {
+                    self.accept(f, id, start, end, at);
+                }
             }
         }
         self.s.hit_members = members;
@@ -623,6 +628,14 @@ impl Pass<'_> {
                     p.ends(w.slice(end - 1, w.end()).iter().copied(), self.eof, |_| any = true);
                     any
                 })
+        })
+    }
+
+    /// Whether the rule's author lets this span through.
+    fn is_allowed(&self, m: &Member, start: u64, end: u64) -> bool {
+        m.allow.iter().any(|a| {
+            let from = start.saturating_sub(a.before() as u64).max(1);
+            a.holds(self.w.slice(from, end), (start - from) as usize)
         })
     }
 

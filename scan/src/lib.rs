@@ -11,6 +11,7 @@
 // Allowed in one module: `simd::avx2`.
 #![deny(unsafe_code)]
 
+pub mod allow;
 mod candidates;
 pub mod checks;
 mod classes;

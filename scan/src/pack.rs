@@ -27,10 +27,12 @@
 //! with the earliest start wins, then the longest; then the search goes on behind it. PRE, BODY and POST are bounded.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::allow::Allow;
 use crate::checks::Check;
 use crate::error::LoadError;
 use crate::exact::ExactBytes;
@@ -64,6 +66,8 @@ pub struct RuleSpec {
     pub what: What,
     /// Tests on the span's bytes; all must hold.
     pub checks: Vec<Check>,
+    /// Texts that are let through although they match, the pack's own among them.
+    pub allow: Vec<Arc<Allow>>,
     /// Words of which one must stand before the span.
     pub nearby: Option<Nearby>,
     /// Words of which none may stand before the span.
@@ -188,10 +192,15 @@ impl Pack {
         }
         let raw: RawPack = toml::from_str(text).map_err(|e| LoadError::from_toml(origin, text, &e))?;
         let lines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+        let line_at = |at: usize| format!("{origin}:{}", 1 + lines.partition_point(|l| *l < at));
+        let mut allow = Vec::with_capacity(raw.allow.len());
+        for a in raw.allow {
+            allow.push(Arc::new(a.get_ref().build().map_err(|e| allow_error(&line_at(a.span().start), e))?));
+        }
         let mut rules = Vec::with_capacity(raw.rule.len());
         for rule in raw.rule {
-            let line = 1 + lines.partition_point(|at| *at < rule.id.span().start);
-            rules.push(rule.into_spec(&raw.fragments, &format!("{origin}:{line}"))?);
+            let place = line_at(rule.id.span().start);
+            rules.push(rule.into_spec(&raw.fragments, &allow, &place)?);
         }
         let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
         for r in &rules {
@@ -237,6 +246,9 @@ struct RawPack {
     pack: RawHeader,
     #[serde(default, rename = "let")]
     fragments: BTreeMap<String, String>,
+    /// For every rule of the pack.
+    #[serde(default)]
+    allow: Vec<Spanned<RawAllow>>,
     #[serde(default)]
     rule: Vec<RawRule>,
 }
@@ -266,6 +278,8 @@ struct RawRule {
     options: toml::Table,
     #[serde(default)]
     checks: Vec<String>,
+    #[serde(default)]
+    allow: Vec<RawAllow>,
     #[serde(default)]
     nearby: Option<RawNearby>,
     #[serde(default)]
@@ -298,8 +312,36 @@ struct RawNearby {
     within: usize,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawAllow {
+    #[serde(default)]
+    patterns: Vec<String>,
+    #[serde(default)]
+    words: Vec<String>,
+    #[serde(default)]
+    both: bool,
+    #[serde(default)]
+    before: usize,
+}
+
+impl RawAllow {
+    fn build(&self) -> Result<Allow, String> {
+        Allow::new(self.patterns.clone(), self.words.clone(), self.both, self.before)
+    }
+}
+
+fn allow_error(place: &str, what: String) -> LoadError {
+    LoadError::at(place, what, "see `allow` in packs/README.md")
+}
+
 impl RawRule {
-    fn into_spec(self, lets: &BTreeMap<String, String>, place: &str) -> Result<RuleSpec, LoadError> {
+    fn into_spec(
+        self,
+        lets: &BTreeMap<String, String>,
+        pack_allow: &[Arc<Allow>],
+        place: &str,
+    ) -> Result<RuleSpec, LoadError> {
         let fail = |what: String, mend: &str| LoadError::at(place, what, mend);
         let id = self.id.into_inner();
         if id.is_empty() || !id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
@@ -324,6 +366,10 @@ impl RawRule {
         for c in &self.checks {
             checks.push(Check::parse(c).map_err(|e| fail(format!("rule `{id}`: {e}"), "see docs of `checks`"))?);
         }
+        let mut allow = pack_allow.to_vec();
+        for a in &self.allow {
+            allow.push(Arc::new(a.build().map_err(|e| allow_error(place, format!("rule `{id}`: {e}")))?));
+        }
         for m in self.matches.iter().chain(&self.no_matches) {
             examples::expand(m).map_err(|e| fail(format!("rule `{id}`: example: {e}"), "see docs of `examples`"))?;
         }
@@ -341,6 +387,7 @@ impl RawRule {
             title: self.title,
             what,
             checks,
+            allow,
             nearby: self.nearby.map(|n| n.into_nearby(&id, place)).transpose()?,
             unless: self.unless.map(|n| n.into_nearby(&id, place)).transpose()?,
             severity: self.severity,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use regex_syntax::hir::{Hir, Repetition};
 
+use crate::allow::Allow;
 use crate::candidates::{Candidates, Needle, Portable, Spelling};
 use crate::checks::Check;
 use crate::classes::{self, ClassRule, Triggers};
@@ -80,6 +81,8 @@ pub(crate) struct Member {
     pub(crate) ends: u16,
     pub(crate) post: Option<Arc<LazyDfa>>,
     pub(crate) checks: Vec<Check>,
+    /// What is let through all the same.
+    pub(crate) allow: Vec<Arc<Allow>>,
     pub(crate) gate: Gate,
     /// For regions: what follows BEGIN.
     pub(crate) region: Option<Dfa>,
@@ -501,12 +504,14 @@ impl Compiler {
             ends: u16::from(plan.body.is_some()),
             post,
             checks: spec.checks.clone(),
+            allow: spec.allow.clone(),
             gate,
             region,
         });
         // One more for the edge of a word.
         let within = [&spec.nearby, &spec.unless].into_iter().flatten().map(|n| n.within + 1).max().unwrap_or(0);
-        self.history = self.history.max(within);
+        let before = spec.allow.iter().map(|a| a.before()).max().unwrap_or(0);
+        self.history = self.history.max(within).max(before);
         let acting = action.acts();
         let span = plan.max_span;
         let least = plan.body.as_ref().unwrap_or(&plan.forward).properties().minimum_len().unwrap_or(1) - 1;

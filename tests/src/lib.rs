@@ -104,7 +104,10 @@ impl Brute {
                 && ends(&self.body, &padded, s).into_iter().rev().any(|e| {
                     let ok = !ends(&self.post, &padded, e).is_empty() && self.holds(&padded, s, e);
                     if ok {
-                        out.push((s - 1, e - 1));
+                        // What is let through is passed over as a whole, and not told.
+                        if !self.is_allowed(&padded, s, e) {
+                            out.push((s - 1, e - 1));
+                        }
                         s = e;
                     }
                     ok
@@ -118,6 +121,10 @@ impl Brute {
 
     fn holds(&self, padded: &[u8], s: usize, e: usize) -> bool {
         self.spec.checks.iter().all(|c| c.holds(&padded[s..e])) && self.may_begin(padded, s)
+    }
+
+    fn is_allowed(&self, padded: &[u8], s: usize, e: usize) -> bool {
+        self.spec.allow.iter().any(|a| a.holds(&padded[1..e], s - 1))
     }
 
     /// Whether the words before `s` let a span begin there.

@@ -229,6 +229,8 @@ fn every_command_shows_an_example() {
         &["rules", "list"],
         &["rules", "test"],
         &["rules", "explain"],
+        &["rules", "import"],
+        &["rules", "import", "gitleaks"],
         &["status"],
         &["demo"],
         &["man"],

@@ -63,6 +63,13 @@ fn open(args: &FilterArgs) -> anyhow::Result<Gate> {
         }
         return Ok(Gate::local(rules, load::token_key(args.key_file.as_deref())?));
     }
+    if let Some(pack) = args.profile.pack.first() {
+        bail!(
+            "through the socket the rules are those that the daemon serves: add {} to `pack_files` of a profile file, \
+             name that in its config and restart it, or filter with `--via local`",
+            pack.display()
+        );
+    }
     if profile.ends_with(".toml") || profile.contains('/') {
         bail!(
             "through the socket a profile is one that the daemon serves, by name: add {profile} to `profiles` in its \

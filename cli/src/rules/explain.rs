@@ -30,6 +30,8 @@ struct Explained<'a> {
     /// Shortest and longest match of each part, in bytes.
     bytes: Vec<Bounds>,
     checks: Vec<String>,
+    /// What is let through although it matches.
+    allow: Vec<String>,
     nearby: Option<Words<'a>>,
     unless: Option<Words<'a>>,
     /// By built-in profile.
@@ -108,6 +110,7 @@ fn explain(rule: &RuleSpec) -> Explained<'_> {
         parts,
         bytes,
         checks: rule.checks.iter().map(ToString::to_string).collect(),
+        allow: rule.allow.iter().map(ToString::to_string).collect(),
         nearby: words(rule.nearby.as_ref()),
         unless: words(rule.unless.as_ref()),
         actions,
@@ -150,6 +153,9 @@ fn print(out: &mut impl Write, e: &Explained<'_>) -> std::io::Result<()> {
     }
     for c in &e.checks {
         writeln!(out, "  the span must pass the check `{c}`")?;
+    }
+    for a in &e.allow {
+        writeln!(out, "  let through if it has one of {a}")?;
     }
     if let Some(w) = &e.nearby {
         writeln!(out, "  one of these words must stand in the {} bytes before: {}", w.within, w.words.join(", "))?;

@@ -1,6 +1,8 @@
-//! `forebay rules`: what the rules are, whether they keep their own examples, and what one of them means.
+//! `forebay rules`: what the rules are, whether they keep their own examples, what one of them means, and rules of others.
 
+mod bench;
 mod explain;
+mod import;
 mod list;
 mod test;
 
@@ -13,5 +15,6 @@ pub(crate) fn run(args: &RulesArgs) -> anyhow::Result<Outcome> {
         RulesCommand::List(a) => list::run(a),
         RulesCommand::Test(a) => test::run(a),
         RulesCommand::Explain(a) => explain::run(a),
+        RulesCommand::Import(a) => import::run(a),
     }
 }

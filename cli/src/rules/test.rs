@@ -5,15 +5,14 @@
 
 use std::io::Write;
 
-use anyhow::{Context as _, anyhow};
-use forebay_scan::{
-    Action, Collected, Family, Pack, Profile, RuleSet, RuleSpec, Scratch, StreamFilter, TokenKey, What, examples,
-};
+use anyhow::anyhow;
+use forebay_scan::{RuleSpec, examples};
 use serde::Serialize;
 
 use crate::args::{RulesTestArgs, TextOrJson};
 use crate::exit::Outcome;
 use crate::load;
+use crate::rules::bench::Bench;
 
 #[derive(Serialize)]
 struct Wrong<'a> {
@@ -43,7 +42,7 @@ pub(crate) fn run(args: &RulesTestArgs) -> anyhow::Result<Outcome> {
                     none => none.insert(Bench::of(rule, pack)?),
                 };
                 tried += 1;
-                if let Some(wrong) = bench.judge(rule, example, want)? {
+                if let Some(wrong) = judge(bench, rule, example, want)? {
                     failed += 1;
                     print(&mut out, args.format, &Wrong { rule: &rule.name, origin: &rule.origin, wrong, example })?;
                 }
@@ -77,47 +76,14 @@ fn print(out: &mut impl Write, format: TextOrJson, w: &Wrong<'_>) -> anyhow::Res
     Ok(())
 }
 
-/// One rule, ready to be tried.
-struct Bench {
-    rules: std::sync::Arc<RuleSet>,
-    scratch: Scratch,
-}
-
-impl Bench {
-    fn of(rule: &RuleSpec, pack: &Pack) -> anyhow::Result<Bench> {
-        let together = |r: &&RuleSpec| match (&r.what, &rule.what) {
-            (What::Tracker { name: a, .. }, What::Tracker { name: b, .. }) => a == b,
-            _ => r.name == rule.name,
-        };
-        let rules = pack.rules.iter().filter(together).cloned().map(|r| RuleSpec { action: None, ..r }).collect();
-        let only = Pack::of(&pack.name, rules);
-        // `replace` is the action that uses all of the engine: hold, arbitration and splice.
-        let mut profile = Profile::builtin("tool-output").context("a built-in profile")?;
-        profile.families = Family::ALL.map(|f| (f, Action::Replace)).into_iter().collect();
-        Ok(Bench { rules: RuleSet::compile(&[only], &profile)?, scratch: Scratch::default() })
-    }
-
-    fn judge(&mut self, rule: &RuleSpec, example: &str, want: bool) -> anyhow::Result<Option<&'static str>> {
-        let text = examples::expand(example).map_err(|e| anyhow!("{}: example {example:?}: {e}", rule.origin))?;
-        let whole = self.filter(text.as_bytes(), text.len().max(1));
-        let found = whole.findings.iter().any(|f| self.rules.rule(f.rule).is_some_and(|r| r.name == rule.name));
-        Ok(match (found, want) {
-            (false, true) => Some("missed"),
-            (true, false) => Some("false-alarm"),
-            _ if self.filter(text.as_bytes(), 1) != whole => Some("cut-dependent"),
-            _ => None,
-        })
-    }
-
-    fn filter(&mut self, text: &[u8], piece: usize) -> Collected {
-        let mut sink = Collected::default();
-        let mut filter = StreamFilter::new(self.rules.clone(), TokenKey::new([7; 32]));
-        for p in text.chunks(piece) {
-            if filter.push(p, &mut self.scratch, &mut sink).is_err() {
-                break;
-            }
-        }
-        filter.finish(&mut self.scratch, &mut sink);
-        sink
-    }
+fn judge(bench: &mut Bench, rule: &RuleSpec, example: &str, want: bool) -> anyhow::Result<Option<&'static str>> {
+    let text = examples::expand(example).map_err(|e| anyhow!("{}: example {example:?}: {e}", rule.origin))?;
+    let whole = bench.filter(text.as_bytes(), text.len().max(1));
+    let found = whole.findings.iter().any(|f| bench.name(f.rule) == Some(&rule.name));
+    Ok(match (found, want) {
+        (false, true) => Some("missed"),
+        (true, false) => Some("false-alarm"),
+        _ if bench.filter(text.as_bytes(), 1) != whole => Some("cut-dependent"),
+        _ => None,
+    })
 }

@@ -137,6 +137,7 @@ fn rule_of(v: &ExactValue) -> RuleSpec {
         title: format!("the value of {key} on this host"),
         what: What::Exact(v.bytes.clone()),
         checks: Vec::new(),
+        allow: Vec::new(),
         nearby: None,
         unless: None,
         severity: Severity::Critical,
