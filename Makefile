@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs deny fuzz-short fuzz-long real-run bench ledger man system tools-deny tools-fuzz install
+.PHONY: help demo test test-hyperscan lint docs deny fuzz-short fuzz-long real-run bench ledger man system tools-deny tools-fuzz install
 
 FUZZ_SECONDS ?= 20
 PREFIX ?= /usr/local
@@ -27,10 +27,24 @@ test: system ## all tests
 	  FOREBAY_BINARIES_ARE_BUILT=1 cargo test --workspace --no-fail-fast; \
 	fi
 
+# What looks at answers. The daemon and the command line do not know which backend there is: TESTS=all for them too.
+ENGINE_TESTS := --lib --test backends --test engine --test packs --test 'promises_*' --test random_packs --test regressions
+
+test-hyperscan: ## the engine's tests with Hyperscan as backend (TESTS=all: all tests); needs libhs
+	.ci/system hyperscan
+	$(if $(filter all,$(TESTS)),cargo build --workspace --bins --features forebay-tests/hyperscan)
+	if cargo nextest --version >/dev/null 2>&1; then run="nextest run"; else run=test; fi; \
+	FOREBAY_BINARIES_ARE_BUILT=1 cargo $$run -p forebay-scan -p forebay-tests --features forebay-tests/hyperscan \
+	  --no-fail-fast $(if $(filter all,$(TESTS)),,$(ENGINE_TESTS))
+
 lint: system ## formatting and clippy, warnings are errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy -p forebay-bench --features peers -- -D warnings
+	if pkg-config --exists libhs 2>/dev/null; then \
+	  cargo clippy -p forebay-scan -p forebay-tests -p forebay-bench --all-targets \
+	    --features forebay-tests/hyperscan,forebay-bench/hyperscan -- -D warnings; \
+	else echo 'no libhs: the Hyperscan backend is not looked at (.ci/system hyperscan installs it)'; fi
 
 docs: system ## the crates' documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps

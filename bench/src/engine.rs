@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use forebay_scan::{Finding, Pack, Profile, RuleSet, RuleSpec, Scratch, Sink, StreamFilter, TokenKey, What};
+use forebay_scan::{Backend, Finding, Pack, Profile, RuleSet, RuleSpec, Scratch, Sink, StreamFilter, TokenKey, What};
 
 use crate::rounds::{CpuTime, Sample};
 
@@ -52,6 +52,15 @@ impl Engine {
         let with_pattern: Vec<&RuleSpec> = self.specs.iter().filter(|s| pattern_of(s).is_some()).collect();
         let n = n.min(with_pattern.len()).max(1);
         Self::of((0..n).map(|i| with_pattern[i * with_pattern.len() / n].clone()).collect())
+    }
+
+    /// Every built-in rule that is on, with a backend of choice.
+    pub fn on(&self, backend: Backend) -> Result<Engine> {
+        let profile = Profile::builtin(PROFILE).context("the profile is built in")?;
+        let rules = RuleSet::compile_with(&packs()?, &profile, backend);
+        let rules = rules.map_err(|e| anyhow!("the built-in rules do not compile: {e}"))?;
+        rules.warm();
+        Ok(Engine { rules, specs: self.specs.clone() })
     }
 
     fn of(specs: Vec<RuleSpec>) -> Result<Engine> {

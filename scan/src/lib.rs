@@ -39,6 +39,7 @@ pub mod structure {
     pub use crate::trackers::structure::json::{JsonState, json_state, json_state_in_pieces};
 }
 
+pub use candidates::Backend;
 pub use error::LoadError;
 pub use exact::{ExactBytes, ExactValue, MAX_VALUE_BYTES, MAX_VALUES, Weakness, weakness};
 pub use filter::{Ended, PIECE, Scratch, StreamFilter};

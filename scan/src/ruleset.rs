@@ -11,7 +11,7 @@ use std::sync::Arc;
 use regex_syntax::hir::{Hir, Repetition};
 
 use crate::allow::Allow;
-use crate::candidates::{Candidates, Needle, Portable, Spelling};
+use crate::candidates::{Backend, Candidates, Needle, Spelling};
 use crate::checks::Check;
 use crate::classes::{self, ClassRule, Triggers};
 use crate::dfa::{Dfa, LazyDfa, State};
@@ -57,7 +57,8 @@ pub struct RuleSet {
     pub(crate) info: Vec<RuleInfo>,
     pub(crate) members: Vec<Member>,
     pub(crate) groups: Vec<Group>,
-    pub(crate) candidates: Portable,
+    candidates: Box<dyn Candidates>,
+    backend: Backend,
     pub(crate) literals: Vec<Literal>,
     pub(crate) gives: Vec<GivesAway>,
     /// Sets of bytes that stand around literals; the first one has all bytes.
@@ -252,8 +253,13 @@ pub(crate) struct TrackerUse {
 }
 
 impl RuleSet {
-    /// Compiles packs for a profile. Rules whose action is `allow` are left out.
+    /// Compiles packs for a profile, with the default backend. Rules whose action is `allow` are left out.
     pub fn compile(packs: &[Pack], profile: &Profile) -> Result<Arc<RuleSet>, LoadError> {
+        RuleSet::compile_with(packs, profile, Backend::default())
+    }
+
+    /// The same with a backend of choice. One that this build does not have is an error.
+    pub fn compile_with(packs: &[Pack], profile: &Profile, backend: Backend) -> Result<Arc<RuleSet>, LoadError> {
         let specs: Vec<(bool, &RuleSpec)> = packs.iter().flat_map(|p| p.rules.iter().map(|r| (p.builds, r))).collect();
         check_profile(&specs, profile)?;
         let mut c = Compiler::default();
@@ -284,7 +290,7 @@ impl RuleSet {
         let trackers = c.build_trackers()?;
         let probes = c.probes().map_err(whole)?;
         let endings = Endings::of(&probes);
-        let candidates = Portable::new(c.needles());
+        let candidates = backend.prepare(c.needles(), &profile.origin)?;
         let mut gives = Vec::new();
         let literals: Vec<Literal> = std::mem::take(&mut c.literals)
             .into_iter()
@@ -297,6 +303,7 @@ impl RuleSet {
             .collect();
         Ok(Arc::new(RuleSet {
             candidates,
+            backend,
             info: c.info,
             members: c.members,
             groups,
@@ -335,6 +342,11 @@ impl RuleSet {
     /// The profile's name.
     pub fn profile(&self) -> &str {
         &self.profile
+    }
+
+    /// What searches for the set's literals.
+    pub fn backend(&self) -> Backend {
+        self.backend
     }
 
     /// BLAKE3 over the rules and their actions: two sets with the same fingerprint find the same things, but for exact
@@ -734,7 +746,7 @@ impl Compiler {
 
 impl RuleSet {
     pub(crate) fn candidates(&self) -> &dyn Candidates {
-        &self.candidates
+        &*self.candidates
     }
 
     /// Whether the bytes around a literal at `at..end` of `window`, those that are there, leave it a candidate.

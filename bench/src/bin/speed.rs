@@ -25,7 +25,7 @@ struct Args {
     /// Shorter texts and fewer rounds: a look, not a record.
     #[arg(long)]
     quick: bool,
-    /// Only these sections: throughput, latency, peers, worst, scaling, stream.
+    /// Only these sections: throughput, backends, latency, peers, worst, scaling, stream.
     #[arg(long, value_name = "SECTION")]
     only: Vec<String>,
     /// How many rules Hyperscan and regex are given, and Forebay when it is compared with them; the default is all.

@@ -1,5 +1,6 @@
 //! What is measured, a section a file. Each takes the same context and gives rows.
 
+pub mod backends;
 pub mod latency;
 pub mod peers;
 pub mod scaling;
@@ -52,12 +53,13 @@ pub struct Section {
 }
 
 /// All sections, in the order of the table.
-pub const ALL: [Section; 6] = [
+pub const ALL: [Section; 7] = [
     Section {
         name: throughput::NAME,
         title: "Speed of one core, all packs, and how far it is from the limits",
         run: throughput::rows,
     },
+    Section { name: backends::NAME, title: "The two backends of the candidate stage", run: backends::rows },
     Section { name: latency::NAME, title: "Time of one push of 40 bytes", run: latency::rows },
     Section { name: peers::NAME, title: "Against peers, on the same bytes", run: peers::rows },
     Section { name: worst::NAME, title: "Texts made to be slow", run: worst::rows },

@@ -3,12 +3,82 @@
 //! One trait, so that a faster backend can take its place: bytes in, hits out. A backend keeps nothing per stream: it
 //! may read back into the history that the window begins with, and tells each needle when its last byte is fresh, so
 //! a literal cut in half by pushes is found when the rest comes.
+//!
+//! Two backends give the same hits in the same order: `portable`, and behind a feature `hyperscan`, which needs libhs.
 
+#[cfg(feature = "hyperscan")]
+mod hyperscan;
 mod portable;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use portable::Portable;
 
+use crate::error::LoadError;
 use crate::shape::ByteSet;
+
+/// What searches for the literals of a rule set. It changes how fast a filter is, never what it finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Backend {
+    /// This crate's own, on any machine.
+    Portable,
+    /// libhs: Hyperscan on x86-64, Vectorscan elsewhere. Only in builds with the feature `hyperscan`.
+    Hyperscan,
+}
+
+impl Default for Backend {
+    /// [`Backend::Portable`], unless the crate was built with the feature `hyperscan-default`.
+    fn default() -> Self {
+        if cfg!(feature = "hyperscan-default") { Backend::Hyperscan } else { Backend::Portable }
+    }
+}
+
+impl Backend {
+    /// All there are, whether or not this build has them.
+    pub const ALL: [Backend; 2] = [Backend::Portable, Backend::Hyperscan];
+
+    /// Whether this build has it.
+    pub const fn is_built_in(self) -> bool {
+        match self {
+            Backend::Portable => true,
+            Backend::Hyperscan => cfg!(feature = "hyperscan"),
+        }
+    }
+
+    /// Prepares needles. `place` is what an error names.
+    pub(crate) fn prepare(self, mut needles: Vec<Needle>, place: &str) -> Result<Box<dyn Candidates>, LoadError> {
+        needles.retain(|n| n.spelling.len() > 0);
+        match self {
+            Backend::Portable => Ok(Box::new(Portable::new(needles))),
+            Backend::Hyperscan => hyperscan(needles, place),
+        }
+    }
+}
+
+#[cfg(feature = "hyperscan")]
+fn hyperscan(needles: Vec<Needle>, place: &str) -> Result<Box<dyn Candidates>, LoadError> {
+    if needles.is_empty() {
+        // libhs makes no database of nothing.
+        return Ok(Box::new(Portable::new(needles)));
+    }
+    let compiled = hyperscan::Hyperscan::new(needles).map_err(|e| {
+        LoadError::at(
+            place,
+            format!("Hyperscan cannot search for the rules' literals: {e}"),
+            "use the portable backend: build without the feature `hyperscan`, or ask for `Backend::Portable`",
+        )
+    })?;
+    Ok(Box::new(compiled))
+}
+
+#[cfg(not(feature = "hyperscan"))]
+fn hyperscan(_: Vec<Needle>, place: &str) -> Result<Box<dyn Candidates>, LoadError> {
+    Err(LoadError::at(
+        place,
+        "the Hyperscan backend is not in this build".into(),
+        "build with the feature `hyperscan` of forebay-scan (it needs libhs), or ask for `Backend::Portable`",
+    ))
+}
 
 /// A needle that ends at `end` bytes into the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +89,8 @@ pub(crate) struct Hit {
 
 /// Finds needles.
 pub(crate) trait Candidates: Send + Sync + std::fmt::Debug {
-    /// Finds the needles whose last byte stands at `fresh` or behind, in order of their end; overlapping ones too.
+    /// Finds the needles whose last byte stands at `fresh` or behind, overlapping ones too. In order of their end; of
+    /// one end, those of which the portable backend knows more bytes first ([`Portable::known`]), then by id.
     fn scan(&self, window: &[u8], fresh: usize, hits: &mut Vec<Hit>);
 }
 

@@ -76,6 +76,12 @@ impl Portable {
         p
     }
 
+    /// How many of a needle's last bytes the tables know it by. Of the needles that end at one place those with more are
+    /// told first.
+    pub(super) fn known(len: usize) -> u32 {
+        KNOWN.into_iter().find(|n| *n as usize <= len).unwrap_or(len as u32)
+    }
+
     /// Needles of three bytes or more that end at `end`. `raw`: the last eight bytes.
     fn look(&self, raw: u64, window: &[u8], end: usize, hits: &mut Vec<Hit>) {
         for len in KNOWN {
@@ -165,8 +171,7 @@ const FOLD: u64 = 0x2020_2020_2020_2020;
 
 /// What the tables know a literal by: as many of its last bytes as [`KNOWN`] has room for, or all of a shorter one.
 fn ending_of(l: &[u8]) -> u64 {
-    let len = l.len() as u32;
-    key(last_of(l) | FOLD, KNOWN.into_iter().find(|n| *n <= len).unwrap_or(len))
+    key(last_of(l) | FOLD, Portable::known(l.len()))
 }
 
 /// The last eight bytes, the last one lowest.
