@@ -161,6 +161,15 @@ pub(crate) struct ProfileArg {
     pub(crate) pack: Vec<PathBuf>,
 }
 
+/// Whether compiled rules are kept for the next run.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct CacheArg {
+    /// Compile the rules anew, and keep nothing for the next run. Without it they are kept in forebay/ of your cache
+    /// folder ($XDG_CACHE_HOME or ~/.cache).
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+}
+
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -195,6 +204,8 @@ pub(crate) struct FilterArgs {
     /// Default: forebay/token.key in your state folder ($XDG_STATE_HOME or ~/.local/state).
     #[arg(long, value_name = "FILE", env = "FOREBAY_KEY_FILE")]
     pub(crate) key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) cache: CacheArg,
 }
 
 impl FilterArgs {
@@ -203,12 +214,13 @@ impl FilterArgs {
     fn idle(&self, given: impl Fn(&str) -> bool) -> Option<String> {
         let (options, other): (&[_], _) = match self.via {
             Via::Local => (&["socket", "session"], "socket"),
-            Via::Socket => (&["key_file", "secrets_file"], "local"),
+            Via::Socket => (&["key_file", "secrets_file", "no_cache"], "local"),
         };
         let idle = options.iter().find(|id| given(id))?;
         let why = match (self.via, *idle) {
             (Via::Local, _) => "the engine runs in this process, without the daemon",
             (Via::Socket, "secrets_file") => "the daemon knows the files that its profiles name (`[[exact]]`)",
+            (Via::Socket, "no_cache") => "the daemon has compiled its rules",
             (Via::Socket, _) => "the daemon has its own keys",
         };
         let idle = idle.replace('_', "-");
@@ -280,6 +292,8 @@ pub(crate) struct ScanArgs {
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) profile: ProfileArg,
+    #[command(flatten)]
+    pub(crate) cache: CacheArg,
     /// How to print.
     #[arg(long, value_enum, default_value_t, conflicts_with = "jsonl")]
     pub(crate) format: ScanFormat,

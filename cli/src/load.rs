@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
 use forebay_scan::{
-    Action, ExactFormat, ExactPlace, ExactSource, MAX_PACK_BYTES, Pack, Profile, RuleSet, RuleSpec, TokenKey,
+    Action, Cache, ExactFormat, ExactPlace, ExactSource, MAX_PACK_BYTES, Pack, Profile, RuleSet, RuleSpec, TokenKey,
 };
+use forebayd::RuleCache;
 use forebayd::exact_files::ExactFiles;
 
-use crate::args::ProfileArg;
+use crate::args::{CacheArg, ProfileArg};
 use crate::exit;
 
 /// A profile with the packs that it names.
@@ -21,6 +22,8 @@ use crate::exit;
 pub(crate) struct Loaded {
     pub(crate) profile: Profile,
     pub(crate) packs: Vec<Pack>,
+    /// Where compiled rules are kept, if they are.
+    cache: Option<RuleCache>,
 }
 
 impl Loaded {
@@ -42,12 +45,28 @@ impl Loaded {
         for file in &arg.pack {
             loaded.packs.push(pack_file(file)?);
         }
-        Ok(Loaded { profile: loaded.profile, packs: loaded.packs })
+        Ok(Loaded { profile: loaded.profile, packs: loaded.packs, cache: None })
+    }
+
+    /// The same, to be compiled with what earlier runs have kept in the user's cache folder, unless that is not wanted.
+    pub(crate) fn cached(arg: &ProfileArg, cache: &CacheArg) -> anyhow::Result<Loaded> {
+        let folder = if cache.no_cache { None } else { user_folder("XDG_CACHE_HOME", ".cache") };
+        let cache = folder.map(|f| RuleCache::new(&f.join("forebay"), &arg.profile));
+        Ok(Loaded { cache, ..Self::profile(arg)? })
     }
 
     /// Compiles it.
     pub(crate) fn compile(&self) -> anyhow::Result<Arc<RuleSet>> {
-        Ok(RuleSet::compile(&self.packs, &self.profile)?)
+        let Some(file) = &self.cache else { return Ok(RuleSet::compile(&self.packs, &self.profile)?) };
+        let mut cache = file.read().unwrap_or_else(|e| {
+            let shown = file.path().display();
+            exit::say(format_args!("forebay: the rule cache {shown} is not used, the rules are compiled: {e}"));
+            Cache::default()
+        });
+        let rules = RuleSet::compile_cached(&self.packs, &self.profile, forebay_scan::Backend::default(), &mut cache)?;
+        // Without a place to keep it (read-only disk) the next run compiles again, and that is all.
+        let _ = file.write(&cache);
+        Ok(rules)
     }
 
     /// Compiles it for looking: a rule that would block a stream must not hide what comes behind its span, so it
@@ -119,11 +138,15 @@ pub(crate) fn token_key(file: Option<&Path>) -> anyhow::Result<TokenKey> {
 }
 
 fn own_key_path() -> Option<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
-    let folder = state.join("forebay");
+    let folder = user_folder("XDG_STATE_HOME", ".local/state")?.join("forebay");
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
     Some(folder.join("token.key"))
+}
+
+/// One of the user's base folders: what the variable says, else its usual place in the home folder.
+fn user_folder(variable: &str, usual: &str) -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))
 }
 
 fn kept_key(path: &Path) -> anyhow::Result<TokenKey> {

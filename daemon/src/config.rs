@@ -4,6 +4,7 @@
 //! socket = "/run/forebay/forebay.sock"     # left out when systemd passes the socket
 //! socket_mode = "0660"
 //! profiles = ["tool-output", "model-output", "/etc/forebay/profiles/house.toml"]
+//! cache_dir = "/var/cache/forebay"        # under systemd: CacheDirectory= of the unit
 //!
 //! [limits]
 //! streams_per_uid = 16384
@@ -38,6 +39,8 @@ pub struct Config {
     pub profiles: Vec<String>,
     /// Folder that relative paths in `profiles` start from.
     pub base: PathBuf,
+    /// Folder where compiled rules are kept for the next start; `None`: they are compiled at each.
+    pub cache_dir: Option<PathBuf>,
     /// Bounds.
     pub limits: Limits,
     /// Times.
@@ -55,6 +58,7 @@ impl Default for Config {
             socket_mode: 0o600,
             profiles: Profile::BUILTIN.iter().map(|p| (*p).to_owned()).collect(),
             base: PathBuf::from("."),
+            cache_dir: std::env::var_os("CACHE_DIRECTORY").map(PathBuf::from).filter(|d| d.is_absolute()),
             limits: Limits::default(),
             timeouts: Timeouts::default(),
             log: LogConfig::default(),
@@ -243,6 +247,10 @@ impl Config {
                     at(mode.span(), format!("socket_mode `{}` is no file mode; write it like \"0660\"", mode.get_ref()))
                 })?;
         }
+        if let Some(folder) = raw.cache_dir {
+            // Empty: none, even where systemd names one.
+            config.cache_dir = Some(folder).filter(|f| !f.as_os_str().is_empty()).map(|f| config.base.join(f));
+        }
         if let Some(profiles) = raw.profiles {
             if profiles.get_ref().is_empty() || profiles.get_ref().len() > MAX_PROFILES {
                 return Err(at(profiles.span(), format!("name 1 to {MAX_PROFILES} profiles")));
@@ -299,6 +307,7 @@ struct Raw {
     socket: Option<Spanned<PathBuf>>,
     socket_mode: Option<Spanned<String>>,
     profiles: Option<Spanned<Vec<Spanned<String>>>>,
+    cache_dir: Option<PathBuf>,
     #[serde(default = "unplaced")]
     limits: Spanned<Limits>,
     #[serde(default)]

@@ -25,12 +25,14 @@ pub mod logging;
 mod profiles;
 mod quota;
 mod reload;
+mod rule_cache;
 mod server;
 
 pub use config::{Config, ConfigError, Limits, Timeouts};
 pub use counters::Counters;
 pub use profiles::{ServedProfile, ServedProfiles};
 pub use quota::{Account, Quotas, Refusal};
+pub use rule_cache::RuleCache;
 pub use server::{Server, Shared};
 
 /// The daemon's version, as Welcome and Status tell it.

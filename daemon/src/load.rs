@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use forebay_scan::{MAX_PACK_BYTES, Pack, Profile, RuleSet};
+use forebay_scan::{Cache, MAX_PACK_BYTES, Pack, Profile, RuleSet};
 
 use crate::exact_files::ExactFiles;
 
@@ -92,7 +92,16 @@ impl Loaded {
     /// # Errors
     /// As [`RuleSet::compile`].
     pub fn compile(&self) -> Result<Arc<RuleSet>, String> {
-        RuleSet::compile(&self.packs, &self.profile).map_err(|e| e.to_string())
+        self.compile_with(&mut Cache::default())
+    }
+
+    /// Compiles it with what was worked out before.
+    ///
+    /// # Errors
+    /// As [`RuleSet::compile`].
+    pub fn compile_with(&self, cache: &mut Cache) -> Result<Arc<RuleSet>, String> {
+        RuleSet::compile_cached(&self.packs, &self.profile, forebay_scan::Backend::default(), cache)
+            .map_err(|e| e.to_string())
     }
 }
 

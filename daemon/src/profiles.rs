@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use forebay_scan::RuleSet;
+use forebay_scan::{Cache, RuleSet};
 
 use crate::config::Config;
 use crate::load::{self, Loaded};
+use crate::rule_cache::RuleCache;
 
 /// One profile, ready for streams.
 #[derive(Debug)]
@@ -31,7 +32,26 @@ impl ServedProfiles {
     /// # Errors
     /// As [`ServedProfiles::load`], with the config's line where the fault is in the config.
     pub fn of(config: &Config) -> Result<Self, String> {
-        Self::with(&config.profiles, &config.base, |entry| config.place_of_profile(entry))
+        let place = |entry: &str| config.place_of_profile(entry);
+        let Some(folder) = &config.cache_dir else {
+            return Self::with(&config.profiles, &config.base, place, &mut Cache::default());
+        };
+        let file = RuleCache::new(folder, "forebayd");
+        let shown = file.path().display();
+        let (mut cache, unread) = match file.read() {
+            Ok(cache) => (cache, None),
+            Err(e) => {
+                (Cache::default(), Some(format!("the rule cache {shown} is not used, the rules were compiled: {e}")))
+            }
+        };
+        let mut profiles = Self::with(&config.profiles, &config.base, place, &mut cache)?;
+        profiles.warnings.extend(unread);
+        if let Err(e) = file.write(&cache) {
+            let what =
+                format!("the rule cache {shown} cannot be written, the next start compiles the rules again: {e}");
+            profiles.warnings.push(what);
+        }
+        Ok(profiles)
     }
 
     /// Loads and compiles profiles. An entry with a `/` or the ending `.toml` is a file, read relative to `base`;
@@ -40,10 +60,15 @@ impl ServedProfiles {
     /// # Errors
     /// One line that names place and mend.
     pub fn load(entries: &[String], base: &Path) -> Result<Self, String> {
-        Self::with(entries, base, |_| String::new())
+        Self::with(entries, base, |_| String::new(), &mut Cache::default())
     }
 
-    fn with(entries: &[String], base: &Path, place: impl Fn(&str) -> String) -> Result<Self, String> {
+    fn with(
+        entries: &[String],
+        base: &Path,
+        place: impl Fn(&str) -> String,
+        cache: &mut Cache,
+    ) -> Result<Self, String> {
         let mut all: Vec<Arc<ServedProfile>> = Vec::new();
         let mut warnings: Vec<String> = Vec::new();
         for entry in entries {
@@ -63,7 +88,7 @@ impl ServedProfiles {
             }
             // Several profiles may name one file.
             warnings.extend(loaded.warnings.iter().filter(|w| !warnings.contains(w)).cloned().collect::<Vec<_>>());
-            all.push(Arc::new(ServedProfile { name, rules: loaded.compile()? }));
+            all.push(Arc::new(ServedProfile { name, rules: loaded.compile_with(cache)? }));
         }
         let mut hasher = blake3::Hasher::new();
         for p in &all {

@@ -4,15 +4,15 @@
 //! bucket for what each of the first bytes can be. The fewer places fit by chance, the faster the engine, so rules go
 //! together that look alike: their [`Shape`]s are merged, cheapest first, until few enough buckets are left.
 
-use regex_syntax::hir::Hir;
-
 use crate::dfa::Dfa;
+use crate::expr::Expr;
 use crate::nearby::Gate;
-use crate::shape::{ByteSet, Shape};
+use crate::parallel;
+use crate::shape::ByteSet;
 use crate::simd::{BLOCK, RUN, Runs};
 
 /// How many bytes of a span the trigger tables look at.
-const PLACES: usize = 8;
+pub(crate) const PLACES: usize = 8;
 /// Most buckets: the bits of a trigger.
 pub(crate) const MAX_BUCKETS: usize = 32;
 /// Most rules of a bucket: the bits of what an automaton tells.
@@ -22,8 +22,10 @@ const MAX_RULES: usize = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct ClassRule {
     pub(crate) acting: bool,
-    pub(crate) forward: Hir,
-    pub(crate) body: Option<Hir>,
+    pub(crate) forward: Expr,
+    pub(crate) body: Option<Expr>,
+    /// What can stand at its first places.
+    pub(crate) shape: Vec<ByteSet>,
     /// Shortest span in bytes.
     pub(crate) least: usize,
     pub(crate) gate: Gate,
@@ -100,13 +102,13 @@ impl Triggers {
     }
 }
 
-/// Puts rules into buckets. Acting and reporting ones apart, so that a rule that only reports never holds a byte; those
-/// that need a nearby word apart, so that they cost nothing without one.
-pub(crate) fn buckets(rules: Vec<ClassRule>) -> Vec<Vec<ClassRule>> {
+/// Puts rules into buckets: lists of indices. Acting and reporting ones apart, so that a rule that only reports never
+/// holds a byte; those that need a nearby word apart, so that they cost nothing without one.
+pub(crate) fn buckets(rules: &[ClassRule]) -> Vec<Vec<u32>> {
     let texts = Texts::new();
     let mut buckets: Vec<Bucket> = Vec::new();
-    for r in rules {
-        let b = Bucket::of(r, &texts);
+    for (i, r) in (0..).zip(rules) {
+        let b = Bucket::of(i, r, &texts);
         match buckets.iter_mut().find(|o| o.kind == b.kind && o.places == b.places && o.rules.len() < MAX_RULES) {
             Some(o) => o.rules.extend(b.rules),
             None => buckets.push(b),
@@ -115,7 +117,8 @@ pub(crate) fn buckets(rules: Vec<ClassRule>) -> Vec<Vec<ClassRule>> {
     // Some room for buckets whose automaton turns out too large and is halved.
     let most = MAX_BUCKETS * 7 / 8;
     // For each bucket, the one behind it that it is merged with most cheaply.
-    let mut best: Vec<Option<(f32, usize)>> = (0..buckets.len()).map(|i| cheapest(&buckets, i, &texts)).collect();
+    let all: Vec<usize> = (0..buckets.len()).collect();
+    let mut best: Vec<Option<(f32, usize)>> = parallel::map(&all, |i| cheapest(&buckets, *i, &texts));
     while buckets.len() > most {
         let Some((_, i, j)) =
             best.iter().enumerate().filter_map(|(i, b)| b.map(|(c, j)| (c, i, j))).min_by(|a, b| a.0.total_cmp(&b.0))
@@ -124,7 +127,7 @@ pub(crate) fn buckets(rules: Vec<ClassRule>) -> Vec<Vec<ClassRule>> {
         };
         let other = buckets.remove(j);
         best.remove(j);
-        buckets[i] = buckets[i].with(&other, &texts);
+        buckets[i].merge(other, &texts);
         for k in 0..buckets.len() {
             let stale = best[k].is_none_or(|(_, with)| with == i || with == j);
             if let Some((_, with)) = &mut best[k] {
@@ -133,7 +136,8 @@ pub(crate) fn buckets(rules: Vec<ClassRule>) -> Vec<Vec<ClassRule>> {
             if k == i || stale {
                 best[k] = cheapest(&buckets, k, &texts);
             } else if k < i {
-                let cost = buckets[k].cost_with(&buckets[i], &texts);
+                let limit = best[k].map_or(f32::INFINITY, |(c, _)| c);
+                let cost = buckets[k].cost_with(&buckets[i], &texts, limit);
                 best[k] = [best[k], cost.map(|c| (c, i))].into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0));
             }
         }
@@ -141,14 +145,58 @@ pub(crate) fn buckets(rules: Vec<ClassRule>) -> Vec<Vec<ClassRule>> {
     buckets.into_iter().map(|b| b.rules).collect()
 }
 
-fn cheapest(buckets: &[Bucket], i: usize, texts: &Texts) -> Option<(f32, usize)> {
-    let costs = (i + 1..buckets.len()).filter_map(|j| Some((buckets[i].cost_with(&buckets[j], texts)?, j)));
-    costs.min_by(|a, b| a.0.total_cmp(&b.0))
+/// What decides how rules are put into buckets, and nothing else.
+pub(crate) fn key(rules: &[ClassRule]) -> [u8; 32] {
+    let mut hash = blake3::Hasher::new();
+    for r in rules {
+        let (acting, gated) = r.kind();
+        hash.update(&[u8::from(acting), u8::from(gated)]);
+        r.places().iter().for_each(|p| {
+            hash.update(&p.to_le_bytes());
+        });
+    }
+    *hash.finalize().as_bytes()
 }
 
-#[derive(Clone)]
+/// Whether `buckets` could be what [`buckets`] made of `rules`: each rule once, and none with others that it must not
+/// share an automaton with.
+pub(crate) fn are_buckets(buckets: &[Vec<u32>], rules: &[ClassRule]) -> bool {
+    let mut seen = vec![false; rules.len()];
+    let fits = |bucket: &Vec<u32>| {
+        let mut kinds = bucket.iter().map(|i| rules.get(*i as usize).map(ClassRule::kind));
+        let first = kinds.next().flatten();
+        first.is_some() && kinds.all(|k| k == first) && bucket.len() <= MAX_RULES
+    };
+    buckets.iter().all(fits)
+        && buckets.iter().flatten().all(|i| !std::mem::replace(&mut seen[*i as usize], true))
+        && seen.iter().all(|s| *s)
+}
+
+fn cheapest(buckets: &[Bucket], i: usize, texts: &Texts) -> Option<(f32, usize)> {
+    let mut best: Option<(f32, usize)> = None;
+    for j in i + 1..buckets.len() {
+        let limit = best.map_or(f32::INFINITY, |(c, _)| c);
+        let cost = buckets[i].cost_with(&buckets[j], texts, limit);
+        best = cost.filter(|c| *c < limit).map(|c| (c, j)).or(best);
+    }
+    best
+}
+
+impl ClassRule {
+    /// Acting, gated.
+    fn kind(&self) -> (bool, bool) {
+        (self.acting, self.gate.nearby.is_some())
+    }
+
+    fn places(&self) -> [u128; PLACES + 1] {
+        let mut places = std::array::from_fn(|i| self.shape.get(i).map_or(u128::MAX, fold_high));
+        places[1..].iter_mut().skip(self.least).for_each(|p| *p = u128::MAX);
+        places
+    }
+}
+
 struct Bucket {
-    rules: Vec<ClassRule>,
+    rules: Vec<u32>,
     /// Acting, gated: buckets that differ in it stay apart.
     kind: (bool, bool),
     places: [u128; PLACES + 1],
@@ -157,31 +205,28 @@ struct Bucket {
 }
 
 impl Bucket {
-    fn of(rule: ClassRule, texts: &Texts) -> Bucket {
-        let shape = Shape::of(&rule.forward, PLACES + 1);
-        let mut places: [u128; PLACES + 1] = std::array::from_fn(|i| fold_high(&shape[i]));
-        places[1..].iter_mut().skip(rule.least).for_each(|p| *p = u128::MAX);
-        let kind = (rule.acting, rule.gate.nearby.is_some());
-        Bucket { rules: vec![rule], kind, cost: texts.cost(&places, kind.1), places }
+    fn of(index: u32, rule: &ClassRule, texts: &Texts) -> Bucket {
+        let (kind, places) = (rule.kind(), rule.places());
+        Bucket { rules: vec![index], kind, cost: texts.cost(&places, kind.1, f32::INFINITY), places }
     }
 
-    fn with(&self, other: &Bucket, texts: &Texts) -> Bucket {
-        let places = std::array::from_fn(|i| self.places[i] | other.places[i]);
-        Bucket {
-            rules: [self.rules.as_slice(), other.rules.as_slice()].concat(),
-            kind: self.kind,
-            cost: texts.cost(&places, self.kind.1),
-            places,
-        }
+    fn merge(&mut self, other: Bucket, texts: &Texts) {
+        self.places = self.places_with(&other);
+        self.rules.extend(other.rules);
+        self.cost = texts.cost(&self.places, self.kind.1, f32::INFINITY);
     }
 
-    /// What it costs to make one of the two; `None` if that must not be.
-    fn cost_with(&self, other: &Bucket, texts: &Texts) -> Option<f32> {
+    fn places_with(&self, other: &Bucket) -> [u128; PLACES + 1] {
+        std::array::from_fn(|i| self.places[i] | other.places[i])
+    }
+
+    /// What it costs to make one of the two; `None` if that must not be. What comes out beyond `limit` is only a part.
+    fn cost_with(&self, other: &Bucket, texts: &Texts, limit: f32) -> Option<f32> {
         if self.kind != other.kind || self.rules.len() + other.rules.len() > MAX_RULES {
             return None;
         }
-        let places: [u128; PLACES + 1] = std::array::from_fn(|i| self.places[i] | other.places[i]);
-        Some(texts.cost(&places, self.kind.1) - self.cost - other.cost)
+        let now = self.cost + other.cost;
+        Some(texts.cost(&self.places_with(other), self.kind.1, limit + now) - self.cost - other.cost)
     }
 }
 
@@ -211,14 +256,23 @@ impl Texts {
         Texts { kinds: kinds.map(|(weight, shares)| (weight, sums(&shares))).into() }
     }
 
-    fn cost(&self, places: &[u128], gated: bool) -> f32 {
-        let of = |sums: &Vec<[f32; 256]>| -> f32 {
-            let chance = |p: &u128| -> f32 { p.to_le_bytes().iter().zip(sums).map(|(b, s)| s[usize::from(*b)]).sum() };
-            places.iter().map(chance).product()
-        };
-        let cost: f32 = self.kinds.iter().map(|(weight, sums)| weight * of(sums)).sum();
+    /// How often a text fits `places`. Not looked at further once it is beyond `limit`, with a margin for rounding.
+    fn cost(&self, places: &[u128], gated: bool, limit: f32) -> f32 {
         // A word that opens the gate is rare.
-        if gated { cost * 0.01 } else { cost }
+        let rare = if gated { 0.01 } else { 1.0 };
+        let limit = limit * 1.001 / rare;
+        let mut cost = 0.0;
+        for (weight, sums) in &self.kinds {
+            let mut chance = 1.0;
+            for p in places {
+                chance *= p.to_le_bytes().iter().zip(sums).map(|(b, s)| s[usize::from(*b)]).sum::<f32>();
+            }
+            cost += weight * chance;
+            if cost > limit {
+                break;
+            }
+        }
+        cost * rare
     }
 }
 

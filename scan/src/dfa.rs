@@ -1,21 +1,22 @@
 //! The automaton that every rule runs on: small, dense, resumable at any byte.
 //!
-//! Built by `regex-automata` (parser, NFA, determinisation), then rewritten into a table of our own, because a stream
+//! Built from the NFA of `regex-automata` by [`crate::determinize`] and rewritten into a table of our own, because a stream
 //! needs three things that a search does not: a state that can be kept between pushes (two bytes), the answer "can
 //! anything still match?" for every state, and acceptance at the byte where it is known instead of one byte later.
 //!
 //! All automata are anchored and consume one byte of left context first (see [`crate::plan`]), so they have a single
 //! start state. The attacker is the author of a rule: sizes are limited while building.
 
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::nfa::thompson;
-use regex_automata::util::{primitives::StateID, start};
-use regex_automata::{Anchored, MatchKind};
 use regex_syntax::hir::Hir;
+use serde::{Deserialize, Serialize};
 
+use crate::determinize::{self, Subsets};
+use crate::expr::Expr;
 use crate::shape::ByteSet;
 
 /// Bound on the table of one automaton while it is built, in bytes. A rule that needs more is exploding: the largest
@@ -62,73 +63,120 @@ impl std::fmt::Debug for Dfa {
     }
 }
 
+/// What an automaton is built from.
+#[derive(Clone, Debug)]
+pub(crate) struct Recipe {
+    patterns: Vec<Expr>,
+    /// Patterns that it reports too, but that have no say in what is accepted and what is alive.
+    marks: Vec<Expr>,
+    several: bool,
+    reverse: bool,
+}
+
+impl Recipe {
+    /// For one pattern.
+    pub(crate) fn of(pattern: Expr) -> Recipe {
+        Recipe { patterns: vec![pattern], marks: Vec::new(), several: false, reverse: false }
+    }
+
+    /// For one pattern and where its `body` ends: mark 1, or pattern 0 if it is the pattern itself.
+    pub(crate) fn with_body(pattern: Expr, body: Option<Expr>) -> Recipe {
+        Recipe { patterns: vec![pattern], marks: body.into_iter().collect(), several: true, reverse: false }
+    }
+
+    /// For one pattern, over the reversed input.
+    pub(crate) fn reversed(pattern: Expr) -> Recipe {
+        Recipe { reverse: true, ..Recipe::of(pattern) }
+    }
+
+    /// For any of `patterns`, knowing which, behind them `marks`.
+    pub(crate) fn any(patterns: Vec<Expr>, marks: Vec<Expr>) -> Recipe {
+        Recipe { patterns, marks, several: true, reverse: false }
+    }
+
+    /// For any of `patterns`, knowing which, over the reversed input.
+    pub(crate) fn reversed_any(patterns: Vec<Expr>) -> Recipe {
+        Recipe { patterns, marks: Vec::new(), several: true, reverse: true }
+    }
+
+    /// BLAKE3 over all of it.
+    pub(crate) fn key(&self) -> [u8; 32] {
+        let mut hash = blake3::Hasher::new();
+        hash.update(&[u8::from(self.several), u8::from(self.reverse)]);
+        hash.update(&self.patterns.len().to_le_bytes());
+        for e in self.patterns.iter().chain(&self.marks) {
+            hash.update(&e.text().len().to_le_bytes()).update(e.text().as_bytes());
+        }
+        *hash.finalize().as_bytes()
+    }
+
+    /// Bytes of its expressions: how long it takes to build, roughly.
+    pub(crate) fn weight(&self) -> usize {
+        self.patterns.iter().chain(&self.marks).map(|e| e.text().len()).sum()
+    }
+
+    /// Patterns and marks that an automaton of it may name.
+    pub(crate) fn names(&self) -> usize {
+        if self.several { self.patterns.len() + self.marks.len() } else { 0 }
+    }
+
+    /// Builds it.
+    pub(crate) fn make(&self) -> Result<Dfa, String> {
+        let all = self.patterns.iter().chain(&self.marks).map(Expr::tree).collect::<Result<Vec<Arc<Hir>>, String>>()?;
+        Dfa::build(&all, self.reverse, self.patterns.len(), self.several)
+    }
+}
+
 /// An automaton that is built when it is first needed.
 ///
 /// Most rules of a large set never see a candidate in a stream. The built-in packs are known to build (a test builds
 /// them all), so their automata wait; those of other packs are built, and refused, when they are loaded.
 #[derive(Debug)]
 pub(crate) struct LazyDfa {
-    patterns: Vec<Hir>,
-    marks: Vec<Hir>,
-    several: bool,
-    reverse: bool,
+    /// `None`: it is built.
+    recipe: Option<Recipe>,
     built: OnceLock<Dfa>,
 }
 
 impl LazyDfa {
-    /// An automaton for one pattern; if `body` is given it also knows where that ends (as mark 1, or as pattern 0 if
-    /// it is the pattern itself).
-    fn new(pattern: &Hir, body: Option<&Hir>) -> LazyDfa {
-        LazyDfa {
-            patterns: vec![pattern.clone()],
-            marks: body.filter(|b| *b != pattern).cloned().into_iter().collect(),
-            several: body.is_some(),
-            reverse: false,
-            built: OnceLock::new(),
-        }
-    }
-
-    /// The same, shared with every rule set of the process that has one: the profiles of a daemon differ in actions,
-    /// not in automata.
-    pub(crate) fn shared(pattern: &Hir, body: Option<&Hir>) -> Arc<LazyDfa> {
+    /// One that waits, shared with every rule set of the process that has the same: the profiles of a daemon differ in
+    /// actions, not in automata.
+    pub(crate) fn shared(key: [u8; 32], recipe: Recipe) -> Arc<LazyDfa> {
         static KNOWN: Mutex<BTreeMap<[u8; 32], Weak<LazyDfa>>> = Mutex::new(BTreeMap::new());
-        // An expression is printed as a pattern that means the same.
-        let body_text = body.map(|b| format!("\0{b}")).unwrap_or_default();
-        let name = *blake3::hash(format!("{pattern}{body_text}").as_bytes()).as_bytes();
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(d) = known.get(&name).and_then(Weak::upgrade) {
+        if let Some(d) = known.get(&key).and_then(Weak::upgrade) {
             return d;
         }
-        let d = Arc::new(LazyDfa::new(pattern, body));
+        let d = Arc::new(LazyDfa { recipe: Some(recipe), built: OnceLock::new() });
         if known.len().is_power_of_two() {
             known.retain(|_, d| d.strong_count() > 0);
         }
-        known.insert(name, Arc::downgrade(&d));
+        known.insert(key, Arc::downgrade(&d));
         d
-    }
-
-    /// One over the reversed input, of one pattern.
-    pub(crate) fn reversed(pattern: Hir) -> LazyDfa {
-        LazyDfa { patterns: vec![pattern], marks: Vec::new(), several: false, reverse: true, built: OnceLock::new() }
-    }
-
-    fn make(&self) -> Result<Dfa, String> {
-        let all = [self.patterns.as_slice(), self.marks.as_slice()].concat();
-        Dfa::build(&all, self.reverse, self.patterns.len(), self.several)
     }
 
     /// Builds it now.
     pub(crate) fn build(&self) -> Result<(), String> {
-        if self.built.get().is_none() {
-            let _ = self.built.set(self.make()?);
+        if let (None, Some(recipe)) = (self.built.get(), &self.recipe) {
+            let _ = self.built.set(recipe.make()?);
         }
         Ok(())
+    }
+
+    /// Patterns and marks that it names; 0 if it names none.
+    pub(crate) fn names(&self) -> usize {
+        self.recipe.as_ref().map_or(0, Recipe::names)
+    }
+
+    /// How long it takes to build, roughly.
+    pub(crate) fn weight(&self) -> usize {
+        self.recipe.as_ref().map_or(0, Recipe::weight)
     }
 }
 
 impl From<Dfa> for LazyDfa {
     fn from(dfa: Dfa) -> Self {
-        LazyDfa { patterns: Vec::new(), marks: Vec::new(), several: true, reverse: false, built: OnceLock::from(dfa) }
+        LazyDfa { recipe: None, built: OnceLock::from(dfa) }
     }
 }
 
@@ -139,7 +187,8 @@ impl std::ops::Deref for LazyDfa {
         self.built.get_or_init(|| {
             // Only reached for packs that are known to build. If one did not, its rule would match every candidate: it
             // fails closed, and visibly.
-            self.make().unwrap_or_else(|_| Dfa::accepts_two_bytes())
+            let made = self.recipe.as_ref().and_then(|r| r.make().ok());
+            made.unwrap_or_else(Dfa::accepts_two_bytes)
         })
     }
 }
@@ -157,11 +206,6 @@ pub(crate) enum Run {
 }
 
 impl Dfa {
-    /// An automaton for one pattern.
-    pub(crate) fn new(pattern: Hir) -> Result<Dfa, String> {
-        Self::build(&[pattern], false, 1, false)
-    }
-
     /// Any two bytes: a guard and one byte of span.
     fn accepts_two_bytes() -> Dfa {
         Dfa {
@@ -177,18 +221,7 @@ impl Dfa {
         }
     }
 
-    /// An automaton over the reversed input that accepts any of `patterns` and knows which.
-    pub(crate) fn reversed_several(patterns: &[Hir]) -> Result<Dfa, String> {
-        Self::build(patterns, true, patterns.len(), true)
-    }
-
-    /// An automaton that accepts any of `patterns` and knows which. Behind them stand `marks`: patterns that it
-    /// reports too, but that have no say in what is accepted and what is alive.
-    pub(crate) fn several(patterns: &[Hir], marks: &[Hir]) -> Result<Dfa, String> {
-        Self::build(&[patterns, marks].concat(), false, patterns.len(), true)
-    }
-
-    fn build(patterns: &[Hir], reverse: bool, decisive: usize, several: bool) -> Result<Dfa, String> {
+    fn build(patterns: &[Arc<Hir>], reverse: bool, decisive: usize, several: bool) -> Result<Dfa, String> {
         let nfa = thompson::Compiler::new()
             .configure(
                 thompson::Config::new()
@@ -199,17 +232,28 @@ impl Dfa {
             )
             .build_many_from_hir(patterns)
             .map_err(|_| format!("its automaton explodes (more than {} MiB of NFA)", MAX_NFA >> 20))?;
-        let config = dense::Config::new()
-            .match_kind(MatchKind::All)
-            .start_kind(StartKind::Anchored)
-            .accelerate(false)
-            .dfa_size_limit(Some(MAX_TABLE))
-            .determinize_size_limit(Some(MAX_TABLE * 4));
-        let source = dense::Builder::new()
-            .configure(config)
-            .build_from_nfa(&nfa)
-            .map_err(|_| format!("its automaton explodes (more than {} MiB)", MAX_TABLE >> 20))?;
-        Rewrite::run(&source, decisive, several)
+        if nfa.look_set_any().contains_word_unicode() {
+            return Err("it asks for Unicode word boundaries, which no byte alone tells; write `(?-u:\\b)`".to_owned());
+        }
+        // A cell of the library's table, which these limits were made for, has four bytes.
+        let source = determinize::subsets(&nfa, MAX_TABLE / 4, MAX_TABLE)
+            .ok_or_else(|| format!("its automaton explodes (more than {} MiB)", MAX_TABLE >> 20))?;
+        Ok(table(source, decisive, several))
+    }
+
+    /// As it is stored.
+    pub(crate) fn stored(&self) -> StoredDfa<'_> {
+        StoredDfa {
+            classes: Cow::Borrowed(&self.classes),
+            shift: self.shift,
+            trans: Cow::Owned(self.trans.iter().flat_map(|q| q.to_le_bytes()).collect()),
+            flags: Cow::Borrowed(&self.flags),
+            start: self.start,
+            accepts: Cow::Borrowed(&self.accepts),
+            delayed: Cow::Borrowed(&self.delayed),
+            viable: Cow::Borrowed(&self.viable),
+            accepted: Cow::Borrowed(&self.accepted),
+        }
     }
 
     /// The only start state.
@@ -418,143 +462,129 @@ impl Dfa {
     }
 }
 
-/// The way from the library's automaton, which accepts one byte late, to ours.
-struct Rewrite<'a> {
-    source: &'a dense::DFA<Vec<u32>>,
-    /// Patterns from this one on are marks.
-    decisive: usize,
-    ids: Vec<StateID>,
-    index: HashMap<StateID, State>,
+/// An automaton's tables, as they stand in a cache file: whoever wrote them, [`StoredDfa::checked`] lets nothing pass
+/// that could lead out of a table.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredDfa<'a> {
+    #[serde(borrow)]
+    classes: Cow<'a, [u8]>,
+    shift: u32,
+    /// Two bytes a state, the lower one first.
+    #[serde(borrow)]
+    trans: Cow<'a, [u8]>,
+    #[serde(borrow)]
+    flags: Cow<'a, [u8]>,
+    start: State,
+    accepts: Cow<'a, [Box<[u16]>]>,
+    delayed: Cow<'a, [Box<[u16]>]>,
+    viable: Cow<'a, [u64]>,
+    accepted: Cow<'a, [u64]>,
 }
 
-impl Rewrite<'_> {
-    fn run(source: &dense::DFA<Vec<u32>>, decisive: usize, several: bool) -> Result<Dfa, String> {
-        let start = source
-            .start_state(&start::Config::new().anchored(Anchored::Yes).look_behind(Some(b'\n')))
-            .map_err(|e| format!("its automaton has no start: {e}"))?;
-        let mut r = Rewrite { source, decisive, ids: vec![StateID::ZERO], index: HashMap::new() };
-        let start = r.intern(start)?;
-        let reps = representatives(source);
-        let mut rows: Vec<State> = vec![0; reps.len()];
-        let mut at = 1;
-        while at < r.ids.len() {
-            let id = r.ids[at];
-            for b in &reps {
-                let to = r.intern(source.next_state(id, *b))?;
-                rows.push(to);
-            }
-            at += 1;
+impl StoredDfa<'_> {
+    /// The automaton, if it is sound and one of `decisive` patterns that names `names` of them and their marks.
+    pub(crate) fn checked(self, decisive: usize, names: usize) -> Option<Dfa> {
+        let n = self.flags.len();
+        let classes: [u8; 256] = self.classes.as_ref().try_into().ok()?;
+        let trans: Vec<State> = self.trans.chunks_exact(2).map(|q| State::from_le_bytes([q[0], q[1]])).collect();
+        if n == 0 || n > usize::from(State::MAX) + 1 || self.shift > 8 || self.trans.len() != 2 * (n << self.shift) {
+            return None;
         }
-        Ok(r.table(rows, &reps, start, several))
-    }
-
-    fn intern(&mut self, id: StateID) -> Result<State, String> {
-        if self.source.is_dead_state(id) || self.source.is_quit_state(id) {
-            return Ok(0);
-        }
-        if let Some(i) = self.index.get(&id) {
-            return Ok(*i);
-        }
-        let i = State::try_from(self.ids.len()).map_err(|_| "its automaton has more than 65,535 states".to_owned())?;
-        self.ids.push(id);
-        self.index.insert(id, i);
-        Ok(i)
-    }
-
-    fn table(&self, rows: Vec<State>, reps: &[u8], start: State, several: bool) -> Dfa {
-        let (n, width) = (self.ids.len(), reps.len());
-        let source = self.source;
-        let decides = |id: StateID| {
-            source.is_match_state(id)
-                && (0..source.match_len(id)).any(|k| source.match_pattern(id, k).as_usize() < self.decisive)
+        let named = |list: &[Box<[u16]>]| {
+            list.len() == if names > 0 { n } else { 0 } && list.iter().flatten().all(|p| usize::from(*p) < names)
         };
-        let matches: Vec<bool> = (0..n).map(|i| i != 0 && decides(self.ids[i])).collect();
-        let list = |id: StateID| -> Box<[u16]> {
-            if !several || !source.is_match_state(id) {
-                return Box::default();
-            }
-            (0..source.match_len(id)).map(|k| source.match_pattern(id, k).as_usize() as u16).collect()
+        let masks = names > 0 && decisive <= 64;
+        let masked = |list: &[u64]| {
+            list.len() == if masks { n } else { 0 } && list.iter().all(|m| decisive >= 64 || m >> decisive == 0)
         };
-        let mut flags = vec![0u8; n];
-        let mut accepts: Vec<Box<[u16]>> = vec![Box::default(); if several { n } else { 0 }];
-        let mut delayed = accepts.clone();
+        let sound = classes.iter().all(|c| usize::from(*c) < 1 << self.shift)
+            && trans.iter().all(|q| usize::from(*q) < n)
+            && trans[..1 << self.shift].iter().all(|q| *q == 0)
+            && usize::from(self.start) < n
+            && self.flags[0] == LOOK
+            && self.flags.iter().all(|f| f & !(VIABLE | ALWAYS | DELAYED | AT_END | OPEN | LOOK) == 0)
+            && [&self.accepts, &self.delayed].into_iter().all(|list| named(list))
+            && [&self.viable, &self.accepted].into_iter().all(|list| masked(list));
+        sound.then(|| Dfa {
+            classes,
+            shift: self.shift,
+            trans,
+            flags: self.flags.into_owned(),
+            start: self.start,
+            accepts: self.accepts.into_owned(),
+            delayed: self.delayed.into_owned(),
+            viable: self.viable.into_owned(),
+            accepted: self.accepted.into_owned(),
+        })
+    }
+}
+
+/// The way from subsets of states, which tell what is accepted one byte late, to our automaton. Patterns from
+/// `decisive` on are marks.
+fn table(source: Subsets, decisive: usize, several: bool) -> Dfa {
+    let Subsets { reps, classes, start, rows, delayed: late, at_end } = source;
+    let (n, width) = (late.len(), reps.len());
+    let decides = |list: &[u16]| list.iter().any(|p| usize::from(*p) < decisive);
+    let matches: Vec<bool> = late.iter().map(|list| decides(list)).collect();
+    let mut flags = vec![0u8; n];
+    for i in 1..n {
+        let ends = decides(&at_end[i]);
+        let row = &rows[i * width..(i + 1) * width];
+        let count = row.iter().filter(|t| matches[usize::from(**t)]).count();
+        if ends {
+            flags[i] |= AT_END;
+        }
+        match count + usize::from(ends) {
+            0 => {}
+            c if c == width + 1 => flags[i] |= ALWAYS,
+            _ => flags[i] |= OPEN,
+        }
+        if matches[i] {
+            flags[i] |= DELAYED;
+        }
+    }
+    let (accepts, delayed) = if several { (at_end, late) } else { (Vec::new(), Vec::new()) };
+    // With several patterns "accepted whatever follows" must hold for each of them and for every mark, not for their
+    // union: where the sets differ with the next byte, the verdict stays open.
+    if several {
         for i in 1..n {
-            let eoi = source.next_eoi_state(self.ids[i]);
-            let at_end = decides(eoi);
-            let row = &rows[i * width..(i + 1) * width];
-            let count = row.iter().filter(|t| matches[usize::from(**t)]).count();
-            if at_end {
-                flags[i] |= AT_END;
-            }
-            match count + usize::from(at_end) {
-                0 => {}
-                c if c == width + 1 => flags[i] |= ALWAYS,
-                _ => flags[i] |= OPEN,
-            }
-            if matches[i] {
-                flags[i] |= DELAYED;
-            }
-            if several {
-                accepts[i] = list(eoi);
-                delayed[i] = list(self.ids[i]);
-            }
-        }
-        // With several patterns "accepted whatever follows" must hold for each of them and for every mark, not for their
-        // union: where the sets differ with the next byte, the verdict stays open.
-        if several {
-            for i in 1..n {
-                if flags[i] & ALWAYS != 0 {
-                    let row = &rows[i * width..(i + 1) * width];
-                    if row.iter().any(|t| delayed[usize::from(*t)] != accepts[i]) {
-                        flags[i] = flags[i] & !ALWAYS | OPEN;
-                    }
+            if flags[i] & ALWAYS != 0 {
+                let row = &rows[i * width..(i + 1) * width];
+                if row.iter().any(|t| delayed[usize::from(*t)] != accepts[i]) {
+                    flags[i] = flags[i] & !ALWAYS | OPEN;
                 }
             }
         }
-        mark_viable(&rows, width, &mut flags);
-        for (i, f) in flags.iter_mut().enumerate() {
-            let tells = delayed.get(i).is_some_and(|d| !d.is_empty());
-            if *f & (ALWAYS | DELAYED) != 0 || *f & (VIABLE | OPEN) == 0 || tells {
-                *f |= LOOK;
-            }
-        }
-        let shift = width.next_power_of_two().trailing_zeros();
-        let mut trans = vec![0; n << shift];
-        for i in 0..n {
-            trans[i << shift..(i << shift) + width].copy_from_slice(&rows[i * width..(i + 1) * width]);
-        }
-        let mut classes = [0u8; 256];
-        for b in 0..=255u8 {
-            classes[usize::from(b)] = class_of(source, reps, b);
-        }
-        let (mut viable, mut accepted) = (Vec::new(), Vec::new());
-        if several && self.decisive <= 64 {
-            let bits = |list: &[u16]| bits(list, self.decisive);
-            viable = viable_patterns(&rows, width, &accepts, &delayed, self.decisive);
-            // Where the verdict is open, what is accepted either way is not settled yet either.
-            for i in (1..n).filter(|i| flags[*i] & OPEN != 0) {
-                let row = &rows[i * width..(i + 1) * width];
-                viable[i] |= row.iter().fold(bits(&accepts[i]), |a, t| a | bits(&delayed[usize::from(*t)]));
-            }
-            accepted = (0..n)
-                .map(|i| {
-                    let here = if flags[i] & ALWAYS != 0 { bits(&accepts[i]) } else { 0 };
-                    here | bits(&delayed[i])
-                })
-                .collect();
-        }
-        Dfa { classes, shift, trans, flags, start, accepts, delayed, viable, accepted }
     }
-}
-
-/// One byte of each class of bytes that the automaton cannot tell apart.
-fn representatives(source: &dense::DFA<Vec<u32>>) -> Vec<u8> {
-    source.byte_classes().representatives(0u8..=255).filter_map(|u| u.as_u8()).collect()
-}
-
-fn class_of(source: &dense::DFA<Vec<u32>>, reps: &[u8], b: u8) -> u8 {
-    let class = source.byte_classes().get(b);
-    reps.iter().position(|r| source.byte_classes().get(*r) == class).unwrap_or(0) as u8
+    mark_viable(&rows, width, &mut flags);
+    for (i, f) in flags.iter_mut().enumerate() {
+        let tells = delayed.get(i).is_some_and(|d| !d.is_empty());
+        if *f & (ALWAYS | DELAYED) != 0 || *f & (VIABLE | OPEN) == 0 || tells {
+            *f |= LOOK;
+        }
+    }
+    let shift = width.next_power_of_two().trailing_zeros();
+    let mut trans = vec![0; n << shift];
+    for i in 0..n {
+        trans[i << shift..(i << shift) + width].copy_from_slice(&rows[i * width..(i + 1) * width]);
+    }
+    let (mut viable, mut accepted) = (Vec::new(), Vec::new());
+    if several && decisive <= 64 {
+        let bits = |list: &[u16]| bits(list, decisive);
+        viable = viable_patterns(&rows, width, &accepts, &delayed, decisive);
+        // Where the verdict is open, what is accepted either way is not settled yet either.
+        for i in (1..n).filter(|i| flags[*i] & OPEN != 0) {
+            let row = &rows[i * width..(i + 1) * width];
+            viable[i] |= row.iter().fold(bits(&accepts[i]), |a, t| a | bits(&delayed[usize::from(*t)]));
+        }
+        accepted = (0..n)
+            .map(|i| {
+                let here = if flags[i] & ALWAYS != 0 { bits(&accepts[i]) } else { 0 };
+                here | bits(&delayed[i])
+            })
+            .collect();
+    }
+    Dfa { classes, shift, trans, flags, start, accepts, delayed, viable, accepted }
 }
 
 /// Marks the states from which a longer input can be accepted, backwards from the accepting ones.

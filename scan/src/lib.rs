@@ -12,18 +12,23 @@
 #![deny(unsafe_code)]
 
 pub mod allow;
+mod automata;
+mod cache;
 mod candidates;
 pub mod checks;
 mod classes;
+mod determinize;
 mod dfa;
 mod error;
 mod exact;
 pub mod examples;
+mod expr;
 mod filter;
 mod finding;
 mod literals;
 mod nearby;
 mod pack;
+mod parallel;
 pub mod pattern;
 mod plan;
 mod profile;
@@ -39,6 +44,7 @@ pub mod structure {
     pub use crate::trackers::structure::json::{JsonState, json_state, json_state_in_pieces};
 }
 
+pub use cache::{Cache, CacheError};
 pub use candidates::Backend;
 pub use error::LoadError;
 pub use exact::{ExactBytes, ExactValue, MAX_VALUE_BYTES, MAX_VALUES, Weakness, weakness};

@@ -8,12 +8,13 @@ use std::collections::{BTreeSet, HashSet};
 use regex_syntax::hir::{Class, Hir, HirKind, literal};
 
 /// Longest prefix of a literal that is looked for: beyond it a hit is as good as certain.
-const MAX_LITERAL: usize = 12;
+pub(crate) const MAX_LITERAL: usize = 12;
 /// Longest word of a keyed rule that is looked for whole.
 pub(crate) const MAX_WORD: usize = 32;
 
-/// The literals that every match of `h` begins with, case folded; `None` if there is no such finite set.
-pub(crate) fn prefixes(h: &Hir) -> Option<Vec<Vec<u8>>> {
+/// The literals that every match of `parts`, one behind the other, begins with, case folded; `None` if there is no such
+/// finite set.
+pub(crate) fn prefixes(parts: &[&Hir]) -> Option<Vec<Vec<u8>>> {
     let mut extractor = literal::Extractor::new();
     extractor
         .kind(literal::ExtractKind::Prefix)
@@ -21,10 +22,29 @@ pub(crate) fn prefixes(h: &Hir) -> Option<Vec<Vec<u8>>> {
         .limit_repeat(8)
         .limit_literal_len(MAX_LITERAL)
         .limit_total(500);
-    let seq = extractor.extract(&fold(h));
+    let mut front = Vec::new();
+    begin(parts, &mut front);
+    let seq = extractor.extract(&Hir::concat(front));
     let mut out: Vec<Vec<u8>> = seq.literals()?.iter().map(|l| l.as_bytes().to_ascii_lowercase()).collect();
     distinct(&mut out);
     (!out.is_empty() && out.iter().all(|l| !l.is_empty())).then_some(out)
+}
+
+/// As much of the beginning as a literal can be taken from, case folded.
+fn begin(parts: &[&Hir], front: &mut Vec<Hir>) {
+    let mut least = 0;
+    let mut add = |h: &Hir| {
+        if least < MAX_LITERAL {
+            least += h.properties().minimum_len().unwrap_or(0);
+            front.push(fold(h));
+        }
+    };
+    for part in parts {
+        match part.kind() {
+            HirKind::Concat(items) => items.iter().for_each(&mut add),
+            _ => add(part),
+        }
+    }
 }
 
 /// Cuts literals to one length: then they end in the order in which they begin, so no match has to wait for a longer one

@@ -38,6 +38,7 @@ use crate::error::LoadError;
 use crate::exact::ExactBytes;
 use crate::examples;
 use crate::finding::{Action, Family, Severity};
+use crate::parallel;
 
 /// Longest pack file accepted, in bytes: a rule file is written by people; a larger one is an attack or a mistake.
 pub const MAX_PACK_BYTES: usize = 4 << 20;
@@ -179,6 +180,36 @@ impl Edges {
     }
 }
 
+impl RuleSpec {
+    /// Hashes what decides what the rule finds, what is done about it and how it is told; not its examples or its place.
+    pub(crate) fn hash_into(&self, action: Action, hash: &mut blake3::Hasher) {
+        let mut put = |text: &str| {
+            hash.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+        };
+        for text in [&self.name, self.family.as_str(), &self.title, self.severity.as_str(), &self.token] {
+            put(text);
+        }
+        put(action.as_str());
+        put(&self.priority.to_string());
+        match &self.what {
+            What::Pattern(p) => ["pattern", p].into_iter().for_each(&mut put),
+            What::Region { begin, inside, end } => ["region", begin, inside, end].into_iter().for_each(&mut put),
+            What::Tracker { name, options } => ["tracker", name, &options.to_string()].into_iter().for_each(&mut put),
+            // Its name stands for it: a fingerprint leaves the host, and must not serve to test guesses.
+            What::Exact(_) => put("exact"),
+        }
+        put(&self.checks.len().to_string());
+        self.checks.iter().for_each(|c| put(&c.to_string()));
+        self.allow.iter().for_each(|a| put(&format!("allow {a:?}")));
+        for (which, list) in [("nearby", &self.nearby), ("unless", &self.unless)] {
+            if let Some(n) = list {
+                [which, &n.within.to_string(), &n.words.len().to_string()].into_iter().for_each(&mut put);
+                n.words.iter().for_each(|w| put(w));
+            }
+        }
+    }
+}
+
 impl Pack {
     /// Parses a pack. `origin` is the file name that errors show.
     pub fn parse(text: &str, origin: &str) -> Result<Pack, LoadError> {
@@ -229,6 +260,13 @@ impl Pack {
             ("truncation", include_str!("../../packs/truncation.toml")),
             ("injection", include_str!("../../packs/injection.toml")),
         ]
+    }
+
+    /// All of the built-in packs.
+    pub fn all_builtin() -> Result<Vec<Pack>, LoadError> {
+        let names: Vec<&str> = Pack::builtin_sources().map(|(n, _)| n).into();
+        let packs = parallel::map_heavy(&names, |n| Pack::builtin(n)).into_iter().flatten();
+        packs.collect()
     }
 
     /// A built-in pack.

@@ -38,7 +38,7 @@ pub fn parse(pattern: &str) -> Result<Hir, String> {
 impl Parts {
     /// Splits a pattern at its `span` group and checks the bounds.
     pub fn of(pattern: &str) -> Result<Parts, String> {
-        let parts = Self::split(&parse(pattern)?)?;
+        let parts = Self::split(parse(pattern)?)?;
         bounded(&parts.pre, "what stands before the span", MAX_CONTEXT)?;
         bounded(&parts.body, "the span", MAX_SPAN)?;
         bounded(&parts.post, "what stands behind the span", MAX_CONTEXT)?;
@@ -48,25 +48,26 @@ impl Parts {
         Ok(parts)
     }
 
-    fn split(hir: &Hir) -> Result<Parts, String> {
-        let items: Vec<Hir> = match hir.kind() {
-            HirKind::Concat(items) => items.clone(),
-            _ => vec![hir.clone()],
+    fn split(hir: Hir) -> Result<Parts, String> {
+        let whole = |body| Parts { pre: Hir::empty(), body, post: Hir::empty() };
+        let at = match hir.kind() {
+            HirKind::Concat(items) => items.iter().position(is_span),
+            _ => is_span(&hir).then_some(0),
         };
-        match items.iter().position(is_span) {
-            Some(i) => {
-                let HirKind::Capture(c) = items[i].kind() else { unreachable!("is_span looked") };
-                Ok(Parts {
-                    pre: Hir::concat(items[..i].to_vec()),
-                    body: (*c.sub).clone(),
-                    post: Hir::concat(items[i + 1..].to_vec()),
-                })
-            }
-            None if has_span(hir) => {
-                Err("the group `span` must stand at the top level, outside alternations and repeats".into())
-            }
-            None => Ok(Parts { pre: Hir::empty(), body: hir.clone(), post: Hir::empty() }),
-        }
+        let Some(at) = at else {
+            return match has_span(&hir) {
+                true => Err("the group `span` must stand at the top level, outside alternations and repeats".into()),
+                false => Ok(whole(hir)),
+            };
+        };
+        let mut items = match hir.into_kind() {
+            HirKind::Concat(items) => items,
+            HirKind::Capture(c) => return Ok(whole(*c.sub)),
+            _ => unreachable!("is_span looked"),
+        };
+        let post = Hir::concat(items.split_off(at + 1));
+        let Some(HirKind::Capture(c)) = items.pop().map(Hir::into_kind) else { unreachable!("is_span looked") };
+        Ok(Parts { pre: Hir::concat(items), body: *c.sub, post })
     }
 }
 

@@ -16,10 +16,14 @@
 
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, HirKind};
 use regex_syntax::utf8::Utf8Sequences;
+use serde::{Deserialize, Serialize};
 
+use crate::classes;
+use crate::expr::{self, Expr};
 use crate::literals;
+use crate::parallel;
 use crate::pattern::{self, Parts};
-use crate::shape::ByteSet;
+use crate::shape::{ByteSet, Shape};
 
 /// A rule whose matches can overlap themselves more often than this is refused: an adversary would make every byte
 /// cost that many automaton steps.
@@ -30,8 +34,13 @@ const MAX_HEAD: usize = 256;
 /// word of a text.
 const MAX_FIRST: usize = 40;
 
+/// Most literals of a rule: the extractor of literals stops at as many.
+const MAX_LITERALS: usize = 512;
+/// How many bytes behind a literal are looked at.
+pub(crate) const BEHIND: usize = 6;
+
 /// What gives a rule away.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Anchor {
     /// Text (PRE's or BODY's, behind the guard) begins with one of these, ASCII case folded.
     Literal(Vec<Vec<u8>>),
@@ -40,27 +49,37 @@ pub(crate) enum Anchor {
         /// The literals.
         literals: Vec<Vec<u8>>,
         /// Guard and head, in reading order.
-        head: Hir,
-        /// What holds bytes before the literal is seen: guard and every prefix of the head and the literal.
-        prefixes: Hir,
+        head: Expr,
+        /// Longest of them, in bytes.
+        longest: usize,
     },
     /// BODY begins with a narrow class.
     Class,
 }
 
 /// What stands before the span of a keyed rule.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Key {
     /// Guard and PRE, run from the guard on.
-    Whole(Hir),
+    Whole(Expr),
     /// PRE is a word in any case, then a gap: the literal stage has seen the word, so only the gap is run, from the
     /// word's last byte on. Many rules share a gap, and then its automaton.
     Gap {
         /// What the guard byte may be.
         guard: ByteSet,
         /// One byte of context, then the gap.
-        gap: Hir,
+        gap: Expr,
     },
+}
+
+/// What holds bytes before the literal of an acting rule is seen.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Held {
+    /// Guard, and every prefix that is not yet a literal: of the literals as the pattern spells them, or of head and
+    /// literal.
+    pub(crate) prefixes: Expr,
+    /// Longest of them, in bytes.
+    pub(crate) longest: usize,
 }
 
 /// What a rule asks of its plan.
@@ -75,71 +94,122 @@ pub(crate) struct Want {
 }
 
 /// A rule, taken apart for the engine.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Plan {
     /// How it is found.
     pub(crate) anchor: Anchor,
     /// For keyed rules.
     pub(crate) key: Option<Key>,
     /// Guard (or any byte, if keyed), BODY and POST.
-    pub(crate) forward: Hir,
+    pub(crate) forward: Expr,
     /// The same without POST, to tell where a span ends; `None` if POST is empty.
-    pub(crate) body: Option<Hir>,
+    pub(crate) body: Option<Expr>,
     /// POST, after one byte of context; `None` if empty.
-    pub(crate) post: Option<Hir>,
-    /// All of it from the guard on, PRE too.
-    pub(crate) whole: Hir,
+    pub(crate) post: Option<Expr>,
+    /// Shortest BODY in bytes.
+    pub(crate) least: usize,
     /// Longest BODY in bytes.
     pub(crate) max_span: usize,
-    /// For `Anchor::Literal` without key: guard and every proper prefix of the literals as the pattern spells them.
-    pub(crate) prefixes: Option<Hir>,
+    /// For acting rules without key that a literal gives away.
+    pub(crate) held: Option<Held>,
+    /// What can stand at the first places, from the guard on, PRE too; as many as anything looks at.
+    pub(crate) shape: Vec<ByteSet>,
+}
+
+/// Plans rules, on all processors if there are many.
+pub(crate) fn all(rules: &[(&str, Want)]) -> Vec<Result<Plan, String>> {
+    parallel::map(rules, |(pattern, want)| Plan::of(pattern, *want))
+}
+
+/// A pattern's parts and what is derived of them while planning.
+struct Draft {
+    parts: Parts,
+    /// Longest BODY and POST, in bytes.
+    length: usize,
+    held: Option<Held>,
 }
 
 impl Plan {
     /// Plans a pattern rule.
-    pub(crate) fn of(pattern: &str, want: Want) -> Result<Plan, String> {
+    fn of(pattern: &str, want: Want) -> Result<Plan, String> {
         let parts = Parts::of(pattern)?;
-        let context = Context::of(&parts.pre)?;
+        let most = |h: &Hir| h.properties().maximum_len().unwrap_or(0);
         let max_span = parts.body.properties().maximum_len().unwrap_or(pattern::MAX_SPAN);
-        let mut plan = Plan {
-            anchor: Anchor::Class,
-            key: None,
-            forward: concat([any_byte(), parts.body.clone(), parts.post.clone()]),
-            body: None,
-            post: (!matches!(parts.post.kind(), HirKind::Empty)).then(|| concat([any_byte(), parts.post.clone()])),
-            whole: Hir::empty(),
-            max_span,
-            prefixes: None,
-        };
-        let front = match context {
+        let least = parts.body.properties().minimum_len().unwrap_or(0);
+        let mut draft = Draft { length: max_span + most(&parts.post), parts, held: None };
+        let (anchor, key, front, rest) = match Context::of(&draft.parts.pre)? {
             Context::Keyed { guard, rest } => {
-                plan.whole = concat([guard.clone(), rest.clone(), parts.body.clone(), parts.post.clone()]);
-                plan.keyed(&parts, guard, &rest)?;
-                any_byte()
+                let (literals, key) = draft.keyed(&guard, &rest)?;
+                (Anchor::Literal(literals), Some(key), guard, rest)
             }
-            Context::Guard(guard) => {
-                plan.forward = concat([guard.clone(), parts.body.clone(), parts.post.clone()]);
-                plan.whole = plan.forward.clone();
-                plan.unkeyed(&parts, &guard, want)?;
-                guard
-            }
+            Context::Guard(guard) => (draft.unkeyed(&guard, want)?, None, guard, Hir::empty()),
         };
-        plan.body = plan.post.is_some().then(|| concat([front, parts.body]));
-        Ok(plan)
+        let Parts { body, post, .. } = draft.parts;
+        let places = match &anchor {
+            Anchor::Literal(l) => 1 + l.iter().map(Vec::len).max().unwrap_or(0) + BEHIND,
+            Anchor::Inner { .. } => 0,
+            Anchor::Class => 1 + classes::PLACES,
+        };
+        let shape = Shape::of(&[&front, &rest, &body, &post], places);
+        let front = if key.is_some() { any_byte() } else { front };
+        let has_post = !matches!(post.kind(), HirKind::Empty);
+        let (forward, span) = if matches!(anchor, Anchor::Class) {
+            // Their automata are built at once.
+            let span = has_post.then(|| Expr::with_tree(concat([front.clone(), body.clone()])));
+            (Expr::with_tree(concat([front, body, post.clone()])), span)
+        } else {
+            let (front, body) = (expr::text(&front), expr::text(&body));
+            let span = has_post.then(|| Expr::joined(&[&front, &body]));
+            let post = if has_post { expr::text(&post) } else { String::new() };
+            (Expr::joined(&[&front, &body, &post]), span)
+        };
+        Ok(Plan {
+            anchor,
+            key,
+            forward,
+            body: span,
+            post: has_post.then(|| Expr::of(&concat([any_byte(), post]))),
+            least,
+            max_span,
+            held: draft.held,
+            shape,
+        })
     }
 
-    fn keyed(&mut self, parts: &Parts, guard: Hir, rest: &Hir) -> Result<(), String> {
+    /// Whether it is what a planner makes: every number within the bounds that the engine counts on. What the
+    /// expressions say is not looked at: any text is safe.
+    pub(crate) fn is_sound(&self) -> bool {
+        let (literals, longest) = match &self.anchor {
+            Anchor::Literal(l) => (Some(l), literals::MAX_WORD),
+            Anchor::Inner { literals, .. } => (Some(literals), literals::MAX_LITERAL),
+            Anchor::Class => (None, 0),
+        };
+        let longest = if self.key.is_some() { longest } else { longest.min(literals::MAX_LITERAL) };
+        let fit = |l: &Vec<u8>| (1..=longest).contains(&l.len()) && !l.iter().any(u8::is_ascii_uppercase);
+        let head = if let Anchor::Inner { longest, .. } = &self.anchor { *longest } else { 0 };
+        literals.is_none_or(|l| (1..=MAX_LITERALS).contains(&l.len()) && l.iter().all(fit))
+            && (self.key.is_none() || matches!(self.anchor, Anchor::Literal(_)) && self.held.is_none())
+            && (1..=self.max_span).contains(&self.least)
+            && self.max_span <= pattern::MAX_SPAN
+            && head <= 1 + MAX_HEAD
+            && self.held.as_ref().is_none_or(|h| h.longest <= 1 + pattern::MAX_SPAN)
+            && self.shape.len() <= 1 + literals::MAX_WORD + BEHIND
+    }
+}
+
+impl Draft {
+    fn keyed(&self, guard: &Hir, rest: &Hir) -> Result<(Vec<Vec<u8>>, Key), String> {
         let (literals, key) = match word_and_gap(rest) {
-            Some((word, gap)) if !has_look(&guard) => {
-                (vec![word], Key::Gap { guard: all_bytes(&guard), gap: concat([any_byte(), gap]) })
+            Some((word, gap)) if !has_look(guard) => {
+                (vec![word], Key::Gap { guard: all_bytes(guard), gap: Expr::of(&concat([any_byte(), gap])) })
             }
             _ => {
-                let mut literals = literals::prefixes(rest).filter(|l| usable(l, 2)).ok_or(
+                let mut literals = literals::prefixes(&[rest]).filter(|l| usable(l, 2)).ok_or(
                     "what stands before the span must begin (after an optional guard byte) with literal words of two \
                      bytes or more, or be a single guard byte: nothing else can be looked for quickly",
                 )?;
                 literals::trim(&mut literals);
-                (literals, Key::Whole(concat([guard, rest.clone()])))
+                (literals, Key::Whole(Expr::joined(&[&expr::text(guard), &expr::text(rest)])))
             }
         };
         let pre = rest.properties();
@@ -148,22 +218,20 @@ impl Plan {
         overlap(most, key_len, "what stands before the span")?;
         // A keyword can open a span at each place its gap may end; keywords repeat every `key_len` bytes.
         let density = (most - least + 1).div_ceil(key_len);
-        overlap(self.span_and_post(parts) * density.min(key_len) / key_len.max(1), 1, "the span")?;
-        self.key = Some(key);
-        self.anchor = Anchor::Literal(literals);
-        Ok(())
+        overlap(self.length * density.min(key_len) / key_len.max(1), 1, "the span")?;
+        Ok((literals, key))
     }
 
-    fn unkeyed(&mut self, parts: &Parts, guard: &Hir, want: Want) -> Result<(), String> {
-        let length = self.span_and_post(parts);
-        let narrow = first_bytes(&parts.body).is_some_and(|f| f.count() <= MAX_FIRST) && !want.literal;
-        let mut begins = literals::prefixes(&parts.body).filter(|l| usable(l, 2));
+    fn unkeyed(&mut self, guard: &Hir, want: Want) -> Result<Anchor, String> {
+        let (length, body) = (self.length, &self.parts.body);
+        let narrow = first_bytes(body).is_some_and(|f| f.count() <= MAX_FIRST) && !want.literal;
+        let mut begins = literals::prefixes(&[body]).filter(|l| usable(l, 2));
         if want.acts {
             begins.iter_mut().for_each(literals::level);
         } else {
             begins.iter_mut().for_each(literals::trim);
         }
-        let holds = inner(&parts.body).filter(|_| !want.literal);
+        let holds = inner(body).filter(|_| !want.literal);
         // The rarest way wins; a class run costs what a two-letter literal costs, and next to nothing behind a gate.
         let costs = [
             begins.as_ref().map(|l| literals::frequency(l)),
@@ -171,14 +239,19 @@ impl Plan {
             (narrow || want.gated).then_some(if want.gated { 1e-7 } else { 0.002 }),
         ];
         let best = costs.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+        let held = |budget: usize| {
+            want.acts.then(|| {
+                let prefixes = concat([guard.clone(), prefixes(body, budget)]);
+                Held { longest: prefixes.properties().maximum_len().unwrap_or(0), prefixes: Expr::with_tree(prefixes) }
+            })
+        };
         if let Some(l) = begins.filter(|_| costs[0] == Some(best)) {
-            if !excludes(guard, &parts.body) {
+            if !excludes(guard, body) {
                 overlap(length, shortest(&l), "the span")?;
             }
             let most = l.iter().map(Vec::len).max().unwrap_or(1);
-            self.prefixes = Some(concat([guard.clone(), prefixes(&parts.body, most - 1)]));
-            self.anchor = Anchor::Literal(l);
-            return Ok(());
+            self.held = held(most - 1);
+            return Ok(Anchor::Literal(l));
         }
         if let Some((literals, head)) = holds.filter(|_| costs[1] == Some(best)) {
             // With a guard that the head cannot contain, a literal has one head; else any length of it may be one.
@@ -186,12 +259,10 @@ impl Plan {
             overlap(length, step, "the span")?;
             let most = literals.iter().map(Vec::len).max().unwrap_or(1);
             let head_len = head.properties().maximum_len().unwrap_or(MAX_HEAD);
-            self.anchor = Anchor::Inner {
-                head: concat([guard.clone(), head]),
-                prefixes: concat([guard.clone(), prefixes(&parts.body, head_len + most - 1)]),
-                literals,
-            };
-            return Ok(());
+            self.held = held(head_len + most - 1);
+            let head = concat([guard.clone(), head]);
+            let longest = head.properties().maximum_len().unwrap_or(0);
+            return Ok(Anchor::Inner { head: Expr::of(&head), longest, literals });
         }
         if !narrow && !want.gated {
             return Err(format!(
@@ -199,11 +270,8 @@ impl Plan {
                  than {MAX_FIRST} different bytes; give it a keyword in front or a narrower first byte"
             ));
         }
-        overlap(length, 2, "the span")
-    }
-
-    fn span_and_post(&self, parts: &Parts) -> usize {
-        self.max_span + parts.post.properties().maximum_len().unwrap_or(0)
+        overlap(length, 2, "the span")?;
+        Ok(Anchor::Class)
     }
 }
 
@@ -219,7 +287,7 @@ fn overlap(length: usize, step: usize, what: &str) -> Result<(), String> {
 
 /// Whether literals are long enough and few enough to be looked for. A single byte only if it is rare in any text.
 fn usable(literals: &[Vec<u8>], least: usize) -> bool {
-    !literals.is_empty() && literals.len() <= 512 && literals.iter().all(|l| l.len() >= least || l == b"@")
+    !literals.is_empty() && literals.len() <= MAX_LITERALS && literals.iter().all(|l| l.len() >= least || l == b"@")
 }
 
 fn shortest(literals: &[Vec<u8>]) -> usize {
@@ -246,14 +314,18 @@ fn word_and_gap(rest: &Hir) -> Option<(Vec<u8>, Hir)> {
 /// A literal inside BODY behind a bounded head that cannot contain it.
 fn inner(body: &Hir) -> Option<(Vec<Vec<u8>>, Hir)> {
     let HirKind::Concat(items) = body.kind() else { return None };
-    let mut best: Option<(usize, Vec<Vec<u8>>, Hir)> = None;
+    let mut best: Option<(usize, Vec<Vec<u8>>, usize)> = None;
+    let (mut bytes, mut least, mut most) = (ByteSet::default(), 0, 0);
+    let tail: Vec<&Hir> = items.iter().collect();
     for i in 1..items.len() {
-        let head = Hir::concat(items[..i].to_vec());
-        if head.properties().maximum_len().is_none_or(|n| n > MAX_HEAD) || head.properties().minimum_len() == Some(0) {
+        let before = &items[i - 1];
+        bytes.union(&all_bytes(before));
+        least += before.properties().minimum_len().unwrap_or(0);
+        most += before.properties().maximum_len().unwrap_or(MAX_HEAD + 1);
+        if most > MAX_HEAD || least == 0 {
             break;
         }
-        let Some(literals) = literals::prefixes(&Hir::concat(items[i..].to_vec())) else { continue };
-        let bytes = all_bytes(&head);
+        let Some(literals) = literals::prefixes(&tail[i..]) else { continue };
         // So that no head can reach over an earlier hit: starts come in the order in which literals come.
         let apart = literals.iter().all(|l| l.first().is_some_and(|b| !bytes.has_folded(*b)));
         if !usable(&literals, 2) || !apart {
@@ -261,10 +333,10 @@ fn inner(body: &Hir) -> Option<(Vec<Vec<u8>>, Hir)> {
         }
         let score = if literals.len() == 1 && literals[0] == b"@" { 3 } else { shortest(&literals) };
         if best.as_ref().is_none_or(|(s, ..)| score > *s) {
-            best = Some((score, literals, head));
+            best = Some((score, literals, i));
         }
     }
-    best.map(|(_, l, h)| (l, h))
+    best.map(|(_, l, i)| (l, Hir::concat(items[..i].to_vec())))
 }
 
 /// What PRE is.
@@ -462,9 +534,7 @@ fn optional_firsts(h: &Hir) -> ByteSet {
 fn class_firsts(h: &Hir) -> ByteSet {
     let mut out = ByteSet::default();
     match h.kind() {
-        HirKind::Class(Class::Bytes(c)) => {
-            c.ranges().iter().for_each(|r| (r.start()..=r.end()).for_each(|b| out.add(b)))
-        }
+        HirKind::Class(Class::Bytes(c)) => c.ranges().iter().for_each(|r| out.add_range(r.start(), r.end())),
         HirKind::Class(Class::Unicode(c)) => {
             for r in c.ranges() {
                 if u32::from(r.end()) - u32::from(r.start()) > 4096 {
@@ -489,7 +559,7 @@ fn all_bytes(h: &Hir) -> ByteSet {
         HirKind::Class(Class::Bytes(_)) => out = class_firsts(h),
         HirKind::Class(Class::Unicode(_)) => {
             out = class_firsts(h);
-            (0x80..=0xff).for_each(|b| out.add(b));
+            out.add_range(0x80, 0xff);
         }
         HirKind::Capture(c) => return all_bytes(&c.sub),
         HirKind::Repetition(r) => return all_bytes(&r.sub),

@@ -11,20 +11,23 @@ use std::sync::Arc;
 use regex_syntax::hir::{Hir, Repetition};
 
 use crate::allow::Allow;
+use crate::automata::{Job, List, Piece};
+use crate::cache::Cache;
 use crate::candidates::{Backend, Candidates, Needle, Spelling};
 use crate::checks::Check;
 use crate::classes::{self, ClassRule, Triggers};
-use crate::dfa::{Dfa, LazyDfa, State};
+use crate::dfa::{LazyDfa, Recipe, State};
 use crate::error::LoadError;
 use crate::exact::{ExactBytes, ExactSpec};
+use crate::expr::Expr;
 use crate::finding::{Action, Family, RuleId, Severity};
 use crate::literals::{self, LiteralSet};
 use crate::nearby::{Gate, ListId, NearbyBuilder, NearbyWords};
 use crate::pack::{Pack, RuleSpec, What};
 use crate::pattern;
-use crate::plan::{Anchor, Key, Plan, Want, any_byte, concat};
+use crate::plan::{Anchor, BEHIND, Held, Key, Plan, Want, any_byte, concat};
 use crate::profile::Profile;
-use crate::shape::{ByteSet, Shape};
+use crate::shape::ByteSet;
 use crate::trackers::{self, TrackerSpec};
 
 /// Most rules in a set. Ten times what the largest public packs hold; a file with more is an attack on memory.
@@ -86,7 +89,7 @@ pub(crate) struct Member {
     pub(crate) allow: Vec<Arc<Allow>>,
     pub(crate) gate: Gate,
     /// For regions: what follows BEGIN.
-    pub(crate) region: Option<Dfa>,
+    pub(crate) region: Option<Arc<LazyDfa>>,
 }
 
 /// Rules that share a forward automaton.
@@ -96,7 +99,7 @@ pub(crate) struct Group {
     /// What stands before the span of a keyed rule.
     pub(crate) key: Option<KeyRun>,
     /// Guard and head of an inner literal, reversed.
-    pub(crate) head: Option<LazyDfa>,
+    pub(crate) head: Option<Arc<LazyDfa>>,
     /// Indices into `members`, in the order of the automaton's patterns.
     pub(crate) members: Vec<usize>,
     /// What nearby words have a say in; `None` if no member asks for any.
@@ -159,7 +162,7 @@ pub(crate) struct KeyRun {
 /// What acting rules hold before their literal was seen: guard and prefixes, reversed.
 #[derive(Debug)]
 pub(crate) struct Probe {
-    pub(crate) dfa: Dfa,
+    pub(crate) dfa: Arc<LazyDfa>,
     /// The member of each pattern.
     pub(crate) members: Vec<u32>,
     /// The literals that give each pattern's rule away.
@@ -233,9 +236,6 @@ pub(crate) struct Literal {
     pub(crate) word: Option<u32>,
 }
 
-/// How many bytes behind a literal are looked at.
-const BEHIND: usize = 6;
-
 /// A group that a literal gives away, and what must stand around the literal: indices into [`RuleSet::sets`].
 #[derive(Debug)]
 pub(crate) struct GivesAway {
@@ -255,28 +255,39 @@ pub(crate) struct TrackerUse {
 impl RuleSet {
     /// Compiles packs for a profile, with the default backend. Rules whose action is `allow` are left out.
     pub fn compile(packs: &[Pack], profile: &Profile) -> Result<Arc<RuleSet>, LoadError> {
-        RuleSet::compile_with(packs, profile, Backend::default())
+        RuleSet::compile_cached(packs, profile, Backend::default(), &mut Cache::default())
     }
 
     /// The same with a backend of choice. One that this build does not have is an error.
     pub fn compile_with(packs: &[Pack], profile: &Profile, backend: Backend) -> Result<Arc<RuleSet>, LoadError> {
-        let specs: Vec<(bool, &RuleSpec)> = packs.iter().flat_map(|p| p.rules.iter().map(|r| (p.builds, r))).collect();
-        check_profile(&specs, profile)?;
-        let mut c = Compiler::default();
+        RuleSet::compile_cached(packs, profile, backend, &mut Cache::default())
+    }
+
+    /// The same with what was worked out before; what is new is added to `cache`.
+    pub fn compile_cached(
+        packs: &[Pack],
+        profile: &Profile,
+        backend: Backend,
+        cache: &mut Cache,
+    ) -> Result<Arc<RuleSet>, LoadError> {
+        check_profile(packs, profile)?;
+        let all = packs.iter().flat_map(|p| p.rules.iter().map(|r| (p.builds, r, profile.action_of(r))));
+        let specs: Vec<(bool, &RuleSpec, Action)> = all.filter(|(.., action)| *action != Action::Allow).collect();
+        let exact = |(_, spec, _): &&(bool, &RuleSpec, Action)| matches!(spec.what, What::Exact(_));
+        if specs.len() - specs.iter().filter(exact).count() > MAX_RULES {
+            return Err(LoadError::at(&profile.origin, format!("more than {MAX_RULES} rules"), "use fewer packs"));
+        }
+        let patterns: Vec<(&str, Want)> = specs.iter().filter_map(|(_, spec, action)| wanted(spec, *action)).collect();
+        let mut plans = cache.plans(&patterns).into_iter();
+        let mut c = Compiler::new(cache);
         let mut hash = blake3::Hasher::new();
-        for (builds, spec) in specs {
-            c.lazy = builds;
-            let action = profile.action_of(spec);
-            if action == Action::Allow {
-                continue;
-            }
-            hash.update(format!("{spec:?} {action:?}").as_bytes());
-            c.add(spec, action).map_err(|e| {
+        for (builds, spec, action) in &specs {
+            c.lazy = *builds;
+            spec.hash_into(*action, &mut hash);
+            let plan = wanted(spec, *action).and_then(|_| plans.next()).transpose();
+            plan.and_then(|plan| c.add(spec, *action, plan.as_deref())).map_err(|e| {
                 LoadError::at(&spec.origin, format!("rule `{}`: {e}", spec.name), "see `forebay rules explain`")
             })?;
-        }
-        if c.info.len() - c.exact.len() > MAX_RULES {
-            return Err(LoadError::at(&profile.origin, format!("more than {MAX_RULES} rules"), "use fewer packs"));
         }
         let words = std::mem::take(&mut c.words).build(|text, guard, word| {
             // Its edges are looked at from the span that asks.
@@ -284,11 +295,13 @@ impl RuleSet {
             let at = c.literal(text);
             c.literals[at].word = Some((word, guard));
         });
-        let whole = |e| LoadError::at(&profile.origin, e, "use fewer rules");
-        let (groups, mut triggers) = c.class_buckets().map_err(whole)?;
-        triggers.opened_by = words.opens(&gates_of(&triggers, &groups));
+        let at = |rule: RuleId, what: String, mend: &str| {
+            let spec = specs[rule.0 as usize].1;
+            LoadError::at(&spec.origin, format!("rule `{}`: {what}", spec.name), mend)
+        };
+        let (mut triggers, probes) = c.automata().map_err(|e| at(e.rule, e.what, e.mend))?;
+        triggers.opened_by = words.opens(&gates_of(&triggers, &c.groups));
         let trackers = c.build_trackers()?;
-        let probes = c.probes().map_err(whole)?;
         let endings = Endings::of(&probes);
         let candidates = backend.prepare(c.needles(), &profile.origin)?;
         let mut gives = Vec::new();
@@ -306,7 +319,7 @@ impl RuleSet {
             backend,
             info: c.info,
             members: c.members,
-            groups,
+            groups: c.groups,
             literals,
             gives,
             sets: c.sets,
@@ -324,9 +337,7 @@ impl RuleSet {
     /// The built-in packs under a built-in profile, or `None` if there is no such profile.
     pub fn builtin(profile: &str) -> Option<Result<Arc<RuleSet>, LoadError>> {
         let profile = Profile::builtin(profile)?;
-        let packs: Result<Vec<Pack>, LoadError> =
-            Pack::builtin_sources().iter().filter_map(|(n, _)| Pack::builtin(n)).collect();
-        Some(packs.and_then(|packs| RuleSet::compile(&packs, &profile)))
+        Some(Pack::all_builtin().and_then(|packs| RuleSet::compile(&packs, &profile)))
     }
 
     /// What is known of a rule. `None` if the id belongs to another set.
@@ -361,8 +372,8 @@ impl RuleSet {
         for g in &self.groups {
             let _ = (g.forward.states(), g.key.as_ref().map(|k| k.dfa.states()), g.head.as_ref().map(|h| h.states()));
         }
-        self.members.iter().filter_map(|m| m.post.as_ref()).for_each(|p| {
-            p.states();
+        self.members.iter().flat_map(|m| [&m.post, &m.region]).flatten().for_each(|d| {
+            d.states();
         });
     }
 
@@ -373,10 +384,10 @@ impl RuleSet {
         let mut total = 0;
         for g in &self.groups {
             total += shared(&g.forward) + g.key.as_ref().map_or(0, |k| shared(&k.dfa));
-            total += g.head.as_ref().map_or(0, |h| h.bytes());
+            total += g.head.as_ref().map_or(0, &mut shared);
         }
         for m in &self.members {
-            total += m.post.as_ref().map_or(0, &mut shared) + m.region.as_ref().map_or(0, Dfa::bytes);
+            total += m.post.as_ref().map_or(0, &mut shared) + m.region.as_ref().map_or(0, &mut shared);
         }
         total += self.trackers.iter().map(|t| t.spec.bytes()).sum::<usize>();
         total + self.probes.iter().map(|p| p.dfa.bytes()).sum::<usize>()
@@ -393,9 +404,9 @@ fn gates_of(triggers: &Triggers, groups: &[Group]) -> Vec<(u32, Gate)> {
 }
 
 /// A profile that names a rule which does not exist hides a mistake: the rule it meant keeps its old action.
-fn check_profile(specs: &[(bool, &RuleSpec)], profile: &Profile) -> Result<(), LoadError> {
-    let mut seen = std::collections::BTreeMap::new();
-    for (_, s) in specs {
+fn check_profile(packs: &[Pack], profile: &Profile) -> Result<(), LoadError> {
+    let mut seen = HashMap::new();
+    for s in packs.iter().flat_map(|p| &p.rules) {
         if let Some(first) = seen.insert(&s.name, &s.origin) {
             let what = format!("rule `{}` is defined twice (first at {first})", s.name);
             return Err(LoadError::at(&s.origin, what, "rename one of them or leave out one pack"));
@@ -421,8 +432,36 @@ struct Known {
     word: Option<(u32, ByteSet)>,
 }
 
-#[derive(Default)]
-struct Compiler {
+/// The pattern of a rule that is planned, and what it asks of its plan.
+fn wanted(spec: &RuleSpec, action: Action) -> Option<(&str, Want)> {
+    // Of a region that blocks only BEGIN matters: nothing from there on is released.
+    let (pattern, literal) = match &spec.what {
+        What::Pattern(p) => (p, false),
+        What::Region { begin, .. } => (begin, action != Action::Block),
+        What::Tracker { .. } | What::Exact(_) => return None,
+    };
+    Some((pattern, Want { acts: action.acts(), gated: spec.nearby.is_some() && !literal, literal }))
+}
+
+/// A rule that cannot be compiled with the others.
+struct Fault {
+    rule: RuleId,
+    what: String,
+    mend: &'static str,
+}
+
+/// What a pattern that explodes can do about it.
+const SHRINK: &str = "shorten its counted repeats (`{1,200}`), or split it into several rules";
+
+/// What an acting rule holds before its literal is seen.
+struct Prefix {
+    member: usize,
+    literals: Arc<LiteralSet>,
+    held: Held,
+}
+
+struct Compiler<'a> {
+    cache: &'a mut Cache,
     info: Vec<RuleInfo>,
     members: Vec<Member>,
     groups: Vec<Group>,
@@ -435,22 +474,45 @@ struct Compiler {
     words: NearbyBuilder,
     /// The pack at hand is known to build.
     lazy: bool,
-    /// What acting rules hold before their literal is seen.
-    prefixes: Vec<(u32, Arc<LiteralSet>, Hir)>,
+    /// Automata that must be built before the set is used, each with its rule.
+    waiting: Vec<(RuleId, Job)>,
+    prefixes: Vec<Prefix>,
     /// The same for rules with a head in front of their literal.
-    heads: Vec<(u32, Arc<LiteralSet>, Hir)>,
+    heads: Vec<Prefix>,
     /// Trackers by name, with the rules that name them.
     tracked: Vec<(String, Vec<Tracked>)>,
     exact: Vec<(RuleId, ExactBytes)>,
     history: usize,
 }
 
-impl Compiler {
-    fn add(&mut self, spec: &RuleSpec, action: Action) -> Result<(), String> {
+impl<'a> Compiler<'a> {
+    fn new(cache: &'a mut Cache) -> Self {
+        Compiler {
+            cache,
+            info: Vec::new(),
+            members: Vec::new(),
+            groups: Vec::new(),
+            literals: Vec::new(),
+            class: Vec::new(),
+            literal_index: HashMap::new(),
+            sets: Vec::new(),
+            set_index: HashMap::new(),
+            words: NearbyBuilder::default(),
+            lazy: false,
+            waiting: Vec::new(),
+            prefixes: Vec::new(),
+            heads: Vec::new(),
+            tracked: Vec::new(),
+            exact: Vec::new(),
+            history: 0,
+        }
+    }
+
+    /// Adds a rule; all but trackers have a plan.
+    fn add(&mut self, spec: &RuleSpec, action: Action, plan: Option<&Plan>) -> Result<(), String> {
         let rule = RuleId(self.info.len() as u32);
-        let engine = match &spec.what {
-            What::Pattern(p) => self.add_pattern(spec, rule, action, p, None)?,
-            What::Region { begin, inside, end } => {
+        let engine = match (&spec.what, plan) {
+            (What::Region { inside, end, .. }, Some(plan)) => {
                 let (inside, end) = (pattern::parse(inside)?, pattern::parse(end)?);
                 pattern::bounded(&inside, "one unit of the region's inside", pattern::MAX_CONTEXT)?;
                 pattern::bounded(&end, "the region's end", pattern::MAX_CONTEXT)?;
@@ -459,11 +521,11 @@ impl Compiler {
                 }
                 let units = Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub: Box::new(inside) });
                 let end = Hir::repetition(Repetition { min: 0, max: Some(1), greedy: true, sub: Box::new(end) });
-                let rest = Dfa::new(concat([any_byte(), units, end]))?;
-                // Of a region that blocks only BEGIN matters: nothing from there on is released.
-                self.add_pattern(spec, rule, action, begin, Some(rest).filter(|_| action != Action::Block))?
+                let rest = Recipe::of(Expr::of(&concat([any_byte(), units, end])));
+                let rest = (action != Action::Block).then(|| self.shared(rule, rest));
+                self.add_pattern(spec, rule, action, plan, rest)?
             }
-            What::Tracker { name, options } => {
+            (What::Tracker { name, options }, _) => {
                 let entry = (rule, options.clone(), spec.origin.clone());
                 match self.tracked.iter_mut().find(|(n, _)| n == name) {
                     Some((_, rules)) => rules.push(entry),
@@ -471,10 +533,12 @@ impl Compiler {
                 }
                 format!("tracker {name}")
             }
-            What::Exact(bytes) => {
+            (What::Exact(bytes), _) => {
                 self.exact.push((rule, bytes.clone()));
                 "exact value, in one search with all others".to_owned()
             }
+            (_, Some(plan)) => self.add_pattern(spec, rule, action, plan, None)?,
+            (_, None) => return Err("it was not planned".into()),
         };
         self.info.push(RuleInfo {
             name: spec.name.clone(),
@@ -494,12 +558,9 @@ impl Compiler {
         spec: &RuleSpec,
         rule: RuleId,
         action: Action,
-        pattern: &str,
-        region: Option<Dfa>,
+        plan: &Plan,
+        region: Option<Arc<LazyDfa>>,
     ) -> Result<String, String> {
-        let literal = region.is_some();
-        let want = Want { acts: action.acts(), gated: spec.nearby.is_some() && !literal, literal };
-        let plan = Plan::of(pattern, want)?;
         if region.is_some() && !matches!(plan.anchor, Anchor::Literal(_)) {
             return Err("a region must begin with literal text".into());
         }
@@ -510,7 +571,7 @@ impl Compiler {
             nearby: spec.nearby.as_ref().map(|n| self.words.add(n, early)).transpose()?,
             unless: spec.unless.as_ref().map(|n| self.words.add(n, false)).transpose()?,
         };
-        let post = plan.post.map(|p| self.shared(&p, None)).transpose()?;
+        let post = plan.post.as_ref().map(|p| self.shared(rule, Recipe::of(p.clone())));
         self.members.push(Member {
             rule,
             ends: u16::from(plan.body.is_some()),
@@ -525,42 +586,40 @@ impl Compiler {
         let before = spec.allow.iter().map(|a| a.before()).max().unwrap_or(0);
         self.history = self.history.max(within).max(before);
         let acting = action.acts();
-        let span = plan.max_span;
-        let least = plan.body.as_ref().unwrap_or(&plan.forward).properties().minimum_len().unwrap_or(1) - 1;
-        let (literals, head, prefixes) = match plan.anchor {
+        let (span, least) = (plan.max_span, plan.least);
+        let longest = |l: &[Vec<u8>]| l.iter().map(Vec::len).max().unwrap_or(0);
+        let (literals, head) = match &plan.anchor {
             Anchor::Class => {
-                self.class.push(ClassRule { acting, forward: plan.forward, body: plan.body, least, gate, member });
+                let (forward, body, shape) = (plan.forward.clone(), plan.body.clone(), plan.shape.clone());
+                self.class.push(ClassRule { acting, forward, body, shape, least, gate, member });
                 return Ok(format!("class run, spans of at most {span} bytes"));
             }
             Anchor::Literal(l) => {
                 // A literal may end in a later push than it began: its automaton is then started from history.
-                self.history = self.history.max(within + l.iter().map(Vec::len).max().unwrap_or(0));
-                (l, None, plan.prefixes)
+                self.history = self.history.max(within + longest(l));
+                (l, None)
             }
-            Anchor::Inner { literals, head, prefixes } => {
+            Anchor::Inner { literals, head, longest: head_len } => {
                 // The head is read back once the literal has ended.
-                let longest = literals.iter().map(Vec::len).max().unwrap_or(0);
-                self.history = self.history.max(within + head.properties().maximum_len().unwrap_or(0) + longest);
-                let head = LazyDfa::reversed(head);
-                if !self.lazy {
-                    head.build()?;
-                }
-                (literals, Some(head), Some(prefixes))
+                self.history = self.history.max(within + head_len + longest(literals));
+                (literals, Some(self.shared(rule, Recipe::reversed(head.clone()))))
             }
         };
-        if let Some(p) = prefixes.filter(|_| acting) {
-            self.history = self.history.max(p.properties().maximum_len().unwrap_or(0));
-            let set = Arc::new(LiteralSet::new(&literals, head.is_some()));
-            if head.is_some() { &mut self.heads } else { &mut self.prefixes }.push((member as u32, set, p));
+        if let Some(held) = plan.held.as_ref().filter(|_| acting) {
+            self.history = self.history.max(held.longest);
+            let set = Arc::new(LiteralSet::new(literals, head.is_some()));
+            let list = if head.is_some() { &mut self.heads } else { &mut self.prefixes };
+            list.push(Prefix { member, literals: set, held: held.clone() });
         }
         let group = Group {
-            forward: self.shared(&plan.forward, Some(plan.body.as_ref().unwrap_or(&plan.forward)))?,
-            nested: if plan.key.is_none() && head.is_none() { literals::nested(&literals) } else { Vec::new() },
-            key: match plan.key {
-                None => None,
-                Some(Key::Whole(pre)) => Some(KeyRun { dfa: self.shared(&pre, None)?, guard: None }),
-                Some(Key::Gap { guard, gap }) => Some(KeyRun { dfa: self.shared(&gap, None)?, guard: Some(guard) }),
-            },
+            forward: self.shared(rule, Recipe::with_body(plan.forward.clone(), plan.body.clone())),
+            nested: if plan.key.is_none() && head.is_none() { literals::nested(literals) } else { Vec::new() },
+            key: plan.key.as_ref().map(|key| match key {
+                Key::Whole(pre) => KeyRun { dfa: self.shared(rule, Recipe::of(pre.clone())), guard: None },
+                Key::Gap { guard, gap } => {
+                    KeyRun { dfa: self.shared(rule, Recipe::of(gap.clone())), guard: Some(guard.clone()) }
+                }
+            }),
             head,
             members: vec![member],
             asks: Asks::of([gate].into_iter(), early),
@@ -580,12 +639,7 @@ impl Compiler {
         );
         let g = self.groups.len() as u32;
         self.groups.push(group);
-        let longest = literals.iter().map(Vec::len).max().unwrap_or(0);
-        let shape = if self.groups[g as usize].head.is_some() {
-            Vec::new()
-        } else {
-            Shape::of(&plan.whole, 1 + longest + BEHIND)
-        };
+        let shape = if self.groups[g as usize].head.is_some() { &[] } else { plan.shape.as_slice() };
         // As with trigger tables: no further than the shortest span, unless a key stands there.
         let far = if self.groups[g as usize].key.is_some() { usize::MAX } else { least };
         for l in literals {
@@ -595,7 +649,7 @@ impl Compiler {
                 guard: self.set(at(0)),
                 behind: std::array::from_fn(|i| self.set(at(1 + l.len() + i))),
             };
-            let spelling = Spelling::cased(&l, |i| shape.get(1 + i));
+            let spelling = Spelling::cased(l, |i| shape.get(1 + i));
             let at = self.literal(spelling);
             self.literals[at].gives.push(gives);
         }
@@ -635,56 +689,97 @@ impl Compiler {
         })
     }
 
-    /// An automaton, built once for all that need the same. With `body` it knows where BODY ends (mark 1, or pattern 0
-    /// if BODY is all there is).
-    fn shared(&self, pattern: &Hir, body: Option<&Hir>) -> Result<Arc<LazyDfa>, String> {
-        let d = LazyDfa::shared(pattern, body);
-        if !self.lazy {
-            d.build()?;
+    /// An automaton, built once for all that need the same. Unless the pack at hand is known to build, it is built before
+    /// the set is used.
+    fn shared(&mut self, rule: RuleId, recipe: Recipe) -> Arc<LazyDfa> {
+        let key = recipe.key();
+        if self.lazy {
+            return LazyDfa::shared(key, recipe);
         }
-        Ok(d)
+        if let Some(known) = self.cache.automaton(&key, recipe.names()) {
+            return known.dfa;
+        }
+        let dfa = LazyDfa::shared(key, recipe);
+        self.waiting.push((rule, Job::Waiting(key, Arc::clone(&dfa))));
+        dfa
     }
 
-    /// Builds the automata of class rules; a bucket whose automaton explodes is halved.
-    fn class_buckets(&mut self) -> Result<(Vec<Group>, Triggers), String> {
-        let mut groups = std::mem::take(&mut self.groups);
+    /// Builds the automata that must be there: those of class rules, those that hold bytes, those of packs that are not
+    /// known to build. A list whose automaton explodes is halved.
+    fn automata(&mut self) -> Result<(Triggers, Vec<Probe>), Fault> {
+        let class = std::mem::take(&mut self.class);
+        let buckets: Vec<Vec<&ClassRule>> =
+            self.cache.buckets(&class).iter().map(|b| b.iter().map(|i| &class[*i as usize]).collect()).collect();
+        // One automaton over all prefixes of literals, a tree; one for each head, whose counters would multiply.
+        let mut held: Vec<Vec<Prefix>> = vec![std::mem::take(&mut self.prefixes)];
+        held.extend(self.heads.drain(..).map(|h| vec![h]));
+        held.retain(|list| !list.is_empty());
+        let mut jobs = Vec::new();
+        let mut rules: Vec<Vec<RuleId>> = Vec::new();
+        let rule_of = |member: usize| self.members[member].rule;
+        for bucket in &buckets {
+            rules.push(bucket.iter().map(|c| rule_of(c.member)).collect());
+            jobs.push(Job::List(List {
+                patterns: bucket.iter().map(|c| c.forward.clone()).collect(),
+                bodies: bucket.iter().map(|c| c.body.clone()).collect(),
+                reverse: false,
+            }));
+        }
+        for list in &held {
+            rules.push(list.iter().map(|p| rule_of(p.member)).collect());
+            let patterns = list.iter().map(|p| p.held.prefixes.clone()).collect();
+            jobs.push(Job::List(List { patterns, bodies: Vec::new(), reverse: true }));
+        }
+        for (rule, job) in self.waiting.drain(..) {
+            rules.push(vec![rule]);
+            jobs.push(job);
+        }
+        let built = self.cache.automata(&jobs);
+        let mut built = built.map_err(|(job, e)| Fault { rule: rules[job][e.at], what: e.why, mend: SHRINK })?;
+        built.truncate(buckets.len() + held.len());
+        let probes = built.split_off(buckets.len());
+        let triggers = self.class_groups(&buckets, built)?;
+        Ok((triggers, self.probes(held, probes)))
+    }
+
+    /// Makes groups of class rules.
+    fn class_groups(&mut self, buckets: &[Vec<&ClassRule>], built: Vec<Vec<Piece>>) -> Result<Triggers, Fault> {
         let mut triggers = Triggers::new();
-        let mut todo = classes::buckets(std::mem::take(&mut self.class));
-        while let Some(mut bucket) = todo.pop() {
-            let hirs: Vec<Hir> = bucket.iter().map(|c| c.forward.clone()).collect();
-            let bodies: Vec<Hir> = bucket.iter().filter_map(|c| c.body.clone()).collect();
-            match Dfa::several(&hirs, &bodies) {
-                Ok(forward) => {
-                    let least = bucket.iter().map(|c| c.least).min().unwrap_or(0);
-                    let asks = Asks::of(bucket.iter().map(|c| c.gate), true);
-                    let gated = asks.as_ref().is_some_and(|a| a.needs_word);
-                    triggers
-                        .add(&forward, least, groups.len() as u32, gated)
-                        .ok_or_else(|| format!("the class rules need more than {} automata", classes::MAX_BUCKETS))?;
-                    let mut mark = bucket.len();
-                    for (i, c) in bucket.iter().enumerate() {
-                        self.members[c.member].ends = if c.body.is_some() { mark } else { i } as u16;
-                        mark += usize::from(c.body.is_some());
-                    }
-                    groups.push(Group {
-                        forward: Arc::new(LazyDfa::from(forward)),
-                        key: None,
-                        head: None,
-                        members: bucket.iter().map(|c| c.member).collect(),
-                        asks,
-                        acting: bucket[0].acting,
-                        least: least as u64,
-                        nested: Vec::new(),
-                    });
+        for (bucket, pieces) in buckets.iter().zip(built) {
+            let mut rest = bucket.as_slice();
+            for Piece { patterns, dfa, .. } in pieces {
+                let (bucket, behind) = rest.split_at(patterns.min(rest.len()));
+                rest = behind;
+                let least = bucket.iter().map(|c| c.least).min().unwrap_or(0);
+                let asks = Asks::of(bucket.iter().map(|c| c.gate), true);
+                let gated = asks.as_ref().is_some_and(|a| a.needs_word);
+                triggers.add(&dfa, least, self.groups.len() as u32, gated).ok_or_else(|| Fault {
+                    rule: self.members[bucket[0].member].rule,
+                    what: format!(
+                        "rules that begin with no literal need more than {} automata, and this is the first for which \
+                         there is none left",
+                        classes::MAX_BUCKETS
+                    ),
+                    mend: "give it a keyword in front, shorten its counted repeats, or leave a pack out of the profile",
+                })?;
+                let mut mark = bucket.len();
+                for (i, c) in bucket.iter().enumerate() {
+                    self.members[c.member].ends = if c.body.is_some() { mark } else { i } as u16;
+                    mark += usize::from(c.body.is_some());
                 }
-                Err(e) if bucket.len() == 1 => return Err(e),
-                Err(_) => {
-                    let half = bucket.split_off(bucket.len() / 2);
-                    todo.extend([bucket, half]);
-                }
+                self.groups.push(Group {
+                    forward: dfa,
+                    key: None,
+                    head: None,
+                    members: bucket.iter().map(|c| c.member).collect(),
+                    asks,
+                    acting: bucket[0].acting,
+                    least: least as u64,
+                    nested: Vec::new(),
+                });
             }
         }
-        Ok((groups, triggers))
+        Ok(triggers)
     }
 
     fn build_trackers(&mut self) -> Result<Vec<TrackerUse>, LoadError> {
@@ -710,37 +805,26 @@ impl Compiler {
         Ok(out)
     }
 
-    /// One automaton over all prefixes of literals, a tree; one for each head, whose counters would multiply.
-    fn probes(&mut self) -> Result<Vec<Probe>, String> {
+    /// Makes probes of what acting rules hold.
+    fn probes(&mut self, held: Vec<Vec<Prefix>>, built: Vec<Vec<Piece>>) -> Vec<Probe> {
         self.history += 1;
         let mut out = Vec::new();
-        let mut todo = vec![std::mem::take(&mut self.prefixes)];
-        todo.extend(self.heads.drain(..).map(|h| vec![h]));
-        while let Some(mut bucket) = todo.pop() {
-            if bucket.is_empty() {
-                continue;
-            }
-            let hirs: Vec<Hir> = bucket.iter().map(|(.., h)| h.clone()).collect();
-            match Dfa::reversed_several(&hirs) {
-                Ok(dfa) => {
-                    out.push(Probe {
-                        triples: (dfa.bytes() > 256 << 10).then(|| dfa.triples()),
-                        dfa,
-                        gated: bucket.iter().all(|(m, ..)| self.members[*m as usize].gate.nearby.is_some()),
-                        members: bucket.iter().map(|(m, ..)| *m).collect(),
-                        literals: bucket.into_iter().map(|(_, l, _)| l).collect(),
-                    });
-                }
-                Err(e) if bucket.len() == 1 => return Err(e),
-                Err(_) => {
-                    let half = bucket.split_off(bucket.len() / 2);
-                    todo.extend([bucket, half]);
-                }
+        for (list, pieces) in held.into_iter().zip(built) {
+            let mut rest = list.into_iter();
+            for Piece { patterns, dfa, .. } in pieces {
+                let part: Vec<Prefix> = rest.by_ref().take(patterns).collect();
+                out.push(Probe {
+                    triples: (dfa.bytes() > 256 << 10).then(|| dfa.triples()),
+                    dfa,
+                    gated: part.iter().all(|p| self.members[p.member].gate.nearby.is_some()),
+                    members: part.iter().map(|p| p.member as u32).collect(),
+                    literals: part.into_iter().map(|p| p.literals).collect(),
+                });
             }
         }
         // Heads before prefixes: where a head was found, few others can begin earlier.
         out.sort_by_key(|p| (p.members.len() > 1, std::cmp::Reverse(p.dfa.states())));
-        Ok(out)
+        out
     }
 }
 

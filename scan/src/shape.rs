@@ -6,9 +6,10 @@
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 use regex_syntax::utf8::Utf8Sequences;
+use serde::{Deserialize, Serialize};
 
 /// A set of bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct ByteSet([u64; 4]);
 
 impl ByteSet {
@@ -46,8 +47,13 @@ impl ByteSet {
         set
     }
 
-    fn add_range(&mut self, from: u8, to: u8) {
-        (from..=to).for_each(|b| self.add(b));
+    pub(crate) fn add_range(&mut self, from: u8, to: u8) {
+        for (word, first) in self.0.iter_mut().zip([0u8, 64, 128, 192]) {
+            let (low, high) = (from.max(first), to.min(first | 63));
+            if low <= high {
+                *word |= (u64::MAX >> (63 - (high - low))) << (low - first);
+            }
+        }
     }
 }
 
@@ -58,10 +64,10 @@ const MAX_PLACES: usize = 63;
 pub(crate) struct Shape(Vec<ByteSet>);
 
 impl Shape {
-    /// The first `places` places of `pattern`.
-    pub(crate) fn of(pattern: &Hir, places: usize) -> Vec<ByteSet> {
+    /// The first `places` places of what `parts` are one behind the other.
+    pub(crate) fn of(parts: &[&Hir], places: usize) -> Vec<ByteSet> {
         let mut shape = Shape(vec![ByteSet::default(); places.min(MAX_PLACES)]);
-        let ends = shape.walk(pattern, 1);
+        let ends = parts.iter().fold(1, |at, part| shape.walk(part, at));
         // Behind its end anything may stand.
         shape.0.iter_mut().skip(ends.trailing_zeros() as usize).for_each(|s| *s = ByteSet::full());
         shape.0.resize(places, ByteSet::full());
@@ -90,6 +96,17 @@ impl Shape {
                 let min = if r.sub.properties().minimum_len() == Some(0) { 0 } else { r.min };
                 let max = r.max.unwrap_or(u32::MAX).min(self.0.len() as u32 + 1);
                 let (mut at, mut ends) = (at, 0);
+                if r.sub.properties().minimum_len() == Some(1) && r.sub.properties().maximum_len() == Some(1) {
+                    // One byte moves every place by one: all its places are put at once.
+                    let mut all = 0;
+                    for n in 0..=max {
+                        ends |= if n >= min { at } else { 0 };
+                        all |= if n < max { at } else { 0 };
+                        at = self.cut(at << 1);
+                    }
+                    self.walk(&r.sub, all);
+                    return ends;
+                }
                 for n in 0..=max {
                     ends |= if n >= min { at } else { 0 };
                     at = if n < max { self.walk(&r.sub, at) } else { 0 };
@@ -105,6 +122,11 @@ impl Shape {
                 set.add_range(from, to);
             }
         }
-        at << 1 & ((1 << self.0.len()) - 1)
+        self.cut(at << 1)
+    }
+
+    /// Without the places that nobody asked for.
+    fn cut(&self, at: u64) -> u64 {
+        at & ((1 << self.0.len()) - 1)
     }
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use forebay_scan::{
-    Action, Collected, LoadError, Pack, Profile, RuleId, RuleSet, Scratch, StreamFilter, TokenKey, What,
+    Action, Cache, Collected, LoadError, Pack, Profile, RuleId, RuleSet, Scratch, StreamFilter, TokenKey, What,
 };
 use forebay_tests::cuts::{Seed, run};
 use forebay_tests::hold::{HoldOracle, least};
@@ -304,6 +304,23 @@ proptest! {
                 "held {} and not {} after {:?}", got, want[i + 1], String::from_utf8_lossy(&c.text[..=i])
             );
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(100))]
+
+    #[test]
+    fn a_cache_changes_nothing(c in case(ALL, None)) {
+        let (packs, profile) = ([c.pack.clone()], Profile::builtin("tool-output").expect("built in"));
+        let mut cache = Cache::default();
+        let fresh = RuleSet::compile_cached(&packs, &profile, forebay_scan::Backend::default(), &mut cache).expect("compiles");
+        let mut cache = Cache::from_bytes(&cache.to_bytes()).expect("its own bytes");
+        let cached = RuleSet::compile_cached(&packs, &profile, forebay_scan::Backend::default(), &mut cache).expect("compiles");
+        prop_assert!(!cache.is_fresh());
+        prop_assert_eq!(fresh.fingerprint(), cached.fingerprint());
+        let cuts: Vec<usize> = (1..c.text.len()).collect();
+        prop_assert_eq!(run(&fresh, &c.text, &cuts), run(&cached, &c.text, &cuts));
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::ProfileArg;
+use super::{CacheArg, ProfileArg};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,6 +50,8 @@ pub(crate) struct EvalArgs {
     pub(crate) benign: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) profile: ProfileArg,
+    #[command(flatten)]
+    pub(crate) cache: CacheArg,
     /// What the rows of the tables are; several make several tables.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "family", requires = "files")]
     pub(crate) by: Vec<By>,

@@ -36,7 +36,7 @@ use report::{Engine, Report};
 /// Runs the command.
 pub(crate) fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
     gate::check(args)?;
-    let loaded = Loaded::profile(&args.profile)?;
+    let loaded = Loaded::cached(&args.profile, &args.cache)?;
     let (rules, actions) = loaded.compile_to_look()?;
     // What is told is the set that the profile means, which is the one that the daemon would tell.
     let fingerprint = match actions.contains(&Action::Block) {

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &FilterArgs) -> anyhow::Result<Outcome> {
 fn open(args: &FilterArgs) -> anyhow::Result<Gate> {
     let profile = &args.profile.profile;
     if args.via == Via::Local {
-        let rules = Loaded::profile(&args.profile)?.compile()?;
+        let rules = Loaded::cached(&args.profile, &args.cache)?.compile()?;
         if args.stats {
             // The first text that looks like a match of a rule builds its automaton: not what is to be measured.
             rules.warm();

@@ -21,7 +21,7 @@ use sarif::Sarif;
 
 /// Runs the command.
 pub(crate) fn run(args: &ScanArgs) -> anyhow::Result<Outcome> {
-    let loaded = Loaded::profile(&args.profile)?;
+    let loaded = Loaded::cached(&args.profile, &args.cache)?;
     if args.jsonl {
         return jsonl::run(&loaded.compile()?);
     }

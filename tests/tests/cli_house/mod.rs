@@ -15,6 +15,8 @@ use forebay_tests::bin_path::bin_path;
 /// The folder; gone when dropped.
 pub(crate) struct House {
     folder: tempfile::TempDir,
+    /// Not in the folder: a scan of the folder must not find it.
+    cache: tempfile::TempDir,
 }
 
 /// What a command did.
@@ -55,7 +57,10 @@ match = ["x fkey_not{{} y"]
 
 impl House {
     pub(crate) fn new() -> House {
-        let house = House { folder: tempfile::tempdir().expect("a temporary folder") };
+        let house = House {
+            folder: tempfile::tempdir().expect("a temporary folder"),
+            cache: tempfile::tempdir().expect("another one"),
+        };
         house.write("pack.toml", PACK);
         for (name, action) in [("replace", "replace"), ("block", "block"), ("flag", "flag")] {
             house.write(
@@ -85,6 +90,7 @@ impl House {
     pub(crate) fn forebay(&self) -> Command {
         let mut c = Command::new(bin_path("forebay"));
         c.current_dir(self.folder.path()).env("XDG_STATE_HOME", self.path("state")).env_remove("FOREBAY_KEY_FILE");
+        c.env("XDG_CACHE_HOME", self.cache.path());
         c
     }
 
@@ -96,6 +102,11 @@ impl House {
         let mut c = self.forebay();
         c.arg("filter").arg("--profile").arg(self.path(&format!("{profile}.toml"))).args(args);
         c
+    }
+
+    /// The folder of compiled rules, once there is one.
+    pub(crate) fn cache(&self) -> PathBuf {
+        self.cache.path().join("forebay")
     }
 
     pub(crate) fn folder(&self) -> &Path {
