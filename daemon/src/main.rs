@@ -46,7 +46,7 @@ The config file, with its defaults:
   socket = "/run/forebay/forebay.sock"  # no default; leave it out when systemd passes the socket
   socket_mode = "0600"
   profiles = ["tool-output", "model-output", "tool-input", "prompt"]  # or paths of profile files
-  cache_dir = ""                        # folder for compiled rules; default: CacheDirectory= of systemd, or none
+  cache_dir = ""                        # for compiled rules; default: CacheDirectory= of systemd
   [limits]
   connections = 1024
   connections_per_uid = 256

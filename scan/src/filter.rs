@@ -403,7 +403,7 @@ impl Pass<'_> {
         let mut wanted = asks.free | f.near.early(words, start, w, &mut self.s.here, &asks.opened_by);
         for (bit, gate) in &asks.others {
             // Of an early word it is known already that it is missing.
-            let asked = gate.nearby.is_none() || !words.is_early(gate) || wanted >> bit & 1 != 0;
+            let asked = !asks.early || gate.nearby.is_none() || wanted >> bit & 1 != 0;
             let opens = asked && f.near.opens(*gate, words, start, w, &mut self.s.here);
             wanted = wanted & !(1 << bit) | u64::from(opens) << bit;
         }

@@ -22,6 +22,7 @@ mod dfa;
 mod error;
 mod exact;
 pub mod examples;
+pub mod explain;
 mod expr;
 mod filter;
 mod finding;

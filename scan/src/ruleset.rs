@@ -114,6 +114,8 @@ pub(crate) struct Group {
 /// Which members of a group may begin where, as bits.
 #[derive(Debug)]
 pub(crate) struct Asks {
+    /// The words that must stand there are noted before anything asks.
+    pub(crate) early: bool,
     /// None may where no early word stands.
     pub(crate) needs_word: bool,
     /// Members that may anywhere.
@@ -127,7 +129,6 @@ pub(crate) struct Asks {
 }
 
 impl Asks {
-    /// `early`: words that must stand there are noted before anything asks.
     fn of(gates: impl ExactSizeIterator<Item = Gate> + Clone, early: bool) -> Option<Asks> {
         let all = (0u32..).zip(gates);
         if !all.clone().any(|(_, g)| g.asks()) {
@@ -141,6 +142,7 @@ impl Asks {
             opened_by[list] |= 1 << bit;
         }
         Some(Asks {
+            early,
             needs_word: all.clone().all(|(_, g)| is_early(&g)),
             free: all.clone().filter(|(_, g)| !g.asks()).fold(0, |free, (bit, _)| free | 1 << bit),
             opened_by,

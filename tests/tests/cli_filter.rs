@@ -129,7 +129,7 @@ fn mistakes_say_what_to_do() {
     let house = House::new();
     let cases: [(&[&str], &str); 5] = [
         (&["--profile", "no-such"], "use one of tool-output, model-output, tool-input, prompt"),
-        (&["--profile", "/no/such.toml"], "cannot open /no/such.toml"),
+        (&["--profile", "/no/such.toml"], "/no/such.toml: cannot be read"),
         (&["--chunk", "0"], "random:SEED"),
         (&["--chunk", "random:x"], "random:7"),
         (&["--via", "pigeon"], "possible values"),

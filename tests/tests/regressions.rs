@@ -139,6 +139,15 @@ action = "flag"
 }
 
 #[test]
+fn a_keyed_rule_shares_its_words_with_one_that_has_no_key() {
+    let words = r#"nearby = { words = ["key", "ba"], within = 5 }"#;
+    let unkeyed = format!("pattern = '(?P<span>ab(?:[ab]))'\n{words}\naction = \"flag\"");
+    let keyed = format!("pattern = '(?:^|[^a-z0-9])(?i:key|ab-) ?(?P<span>(?:[^a]))'\n{words}\naction = \"flag\"");
+    right(&[&unkeyed, &keyed], b"key\xff-1");
+    right(&[&unkeyed, &keyed], b"key=aba");
+}
+
+#[test]
 fn an_end_that_hangs_on_the_next_byte() {
     let rule = |action| format!("pattern = '(?P<span>[0-9](?:-)?(?:\\b))[ -]'\naction = \"{action}\"");
     for action in ["replace", "block"] {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
+use forebay_scan::explain::{self, Candidate};
 use forebay_scan::pattern::Parts;
 use forebay_scan::{Action, Nearby, Pack, Profile, RuleSpec, What};
 use serde::Serialize;
@@ -11,6 +12,7 @@ use serde::Serialize;
 use crate::args::{RulesExplainArgs, TextOrJson};
 use crate::exit::Outcome;
 use crate::load;
+use crate::rules::bench::Bench;
 
 #[derive(Serialize)]
 struct Explained<'a> {
@@ -36,6 +38,8 @@ struct Explained<'a> {
     unless: Option<Words<'a>>,
     /// By built-in profile.
     actions: BTreeMap<&'static str, Action>,
+    /// What the engine does with it.
+    engine: Option<Engine>,
     /// As written in the pack, not put together.
     matches: &'a [String],
     no_matches: &'a [String],
@@ -49,6 +53,26 @@ struct Bounds {
 }
 
 #[derive(Serialize)]
+struct Engine {
+    /// What gives the rule away: `literals`, `keywords`, `inner` or `class`.
+    candidate: &'static str,
+    literals: Vec<String>,
+    automata: Vec<Automaton>,
+    longest_span: usize,
+    /// Which bytes it holds when it replaces.
+    holds: &'static str,
+    /// What a megabyte of the reference text costs with this rule alone, less what it costs with none.
+    microseconds_per_megabyte: u64,
+}
+
+#[derive(Serialize)]
+struct Automaton {
+    reads: &'static str,
+    states: usize,
+    bytes: usize,
+}
+
+#[derive(Serialize)]
 struct Words<'a> {
     words: &'a [String],
     within: usize,
@@ -59,8 +83,8 @@ pub(crate) fn run(args: &RulesExplainArgs) -> anyhow::Result<Outcome> {
         Some(file) => vec![load::pack_file(file)?],
         None => load::builtin_packs()?,
     };
-    let rule = find(&packs, &args.rule)?;
-    let explained = explain(rule);
+    let (pack, rule) = find(&packs, &args.rule)?;
+    let explained = explain(rule, engine(pack, rule)?);
     let mut out = anstream::stdout().lock();
     match args.format {
         TextOrJson::Json => writeln!(out, "{}", serde_json::to_string(&explained)?)?,
@@ -70,23 +94,50 @@ pub(crate) fn run(args: &RulesExplainArgs) -> anyhow::Result<Outcome> {
 }
 
 /// The rule of that name; failing that, the only one whose name ends or contains it; failing that, what is near.
-fn find<'a>(packs: &'a [Pack], name: &str) -> anyhow::Result<&'a RuleSpec> {
-    let rules = || packs.iter().flat_map(|p| &p.rules);
-    if let Some(rule) = rules().find(|r| r.name == name) {
-        return Ok(rule);
+fn find<'a>(packs: &'a [Pack], name: &str) -> anyhow::Result<(&'a Pack, &'a RuleSpec)> {
+    let rules = || packs.iter().flat_map(|p| p.rules.iter().map(move |r| (p, r)));
+    if let Some(found) = rules().find(|(_, r)| r.name == name) {
+        return Ok(found);
     }
-    let near: Vec<&RuleSpec> = rules().filter(|r| r.name.contains(name)).collect();
+    let near: Vec<(&Pack, &RuleSpec)> = rules().filter(|(_, r)| r.name.contains(name)).collect();
     match near.as_slice() {
-        [one] => Ok(one),
+        [one] => Ok(*one),
         [] => bail!("there is no rule `{name}`; `forebay rules list` shows them all"),
         many => {
-            let names: Vec<&str> = many.iter().take(12).map(|r| r.name.as_str()).collect();
+            let names: Vec<&str> = many.iter().take(12).map(|(_, r)| r.name.as_str()).collect();
             bail!("there is no rule `{name}`; near it: {}", names.join(", "))
         }
     }
 }
 
-fn explain(rule: &RuleSpec) -> Explained<'_> {
+/// What the engine does with a rule that replaces. `None` for what is no pattern.
+fn engine(pack: &Pack, rule: &RuleSpec) -> anyhow::Result<Option<Engine>> {
+    let refused = |e| anyhow!("{}: rule `{}` is refused: {e}", rule.origin, rule.name);
+    let Some(e) = explain::explain(rule, true).map_err(refused)? else { return Ok(None) };
+    let text = include_str!("../../../ARCHITECTURE.md").bytes().cycle().take(1 << 20).collect::<Vec<u8>>();
+    let alone = Bench::of(rule, pack)?.time(&text);
+    let none = Bench::all(Pack::of(&pack.name, Vec::new()))?.time(&text);
+    let (candidate, literals) = match e.candidate {
+        Candidate::Literals(l) => ("literals", l),
+        Candidate::Keywords(l) => ("keywords", l),
+        Candidate::Inner(l) => ("inner", l),
+        Candidate::Class => ("class", Vec::new()),
+    };
+    Ok(Some(Engine {
+        candidate,
+        literals,
+        automata: e
+            .automata
+            .into_iter()
+            .map(|a| Automaton { reads: a.reads, states: a.states, bytes: a.bytes })
+            .collect(),
+        longest_span: e.longest,
+        holds: e.holds,
+        microseconds_per_megabyte: alone.saturating_sub(none).as_micros() as u64,
+    }))
+}
+
+fn explain(rule: &RuleSpec, engine: Option<Engine>) -> Explained<'_> {
     let (kind, parts, bytes) = match &rule.what {
         What::Pattern(p) => ("pattern", BTreeMap::from([("pattern", p.as_str())]), bounds(p, "span")),
         What::Region { begin, inside, end } => (
@@ -114,6 +165,7 @@ fn explain(rule: &RuleSpec) -> Explained<'_> {
         nearby: words(rule.nearby.as_ref()),
         unless: words(rule.unless.as_ref()),
         actions,
+        engine,
         matches: &rule.matches,
         no_matches: &rule.no_matches,
     }
@@ -167,6 +219,10 @@ fn print(out: &mut impl Write, e: &Explained<'_>) -> std::io::Result<()> {
     for (profile, action) in &e.actions {
         writeln!(out, "  {profile:13} {}", action.as_str())?;
     }
+    if let Some(engine) = &e.engine {
+        writeln!(out, "\n{bold}what the engine does{bold:#} (when it replaces)")?;
+        print_engine(out, engine)?;
+    }
     if !e.matches.is_empty() {
         writeln!(out, "\n{bold}found in{bold:#} (as written in the pack)")?;
     }
@@ -180,4 +236,24 @@ fn print(out: &mut impl Write, e: &Explained<'_>) -> std::io::Result<()> {
         writeln!(out, "  {m}")?;
     }
     Ok(())
+}
+
+fn print_engine(out: &mut impl Write, e: &Engine) -> std::io::Result<()> {
+    const SHOWN: usize = 12;
+    let mut literals: Vec<String> = e.literals.iter().take(SHOWN).map(|l| format!("`{l}`")).collect();
+    if e.literals.len() > SHOWN {
+        literals.push(format!("and {} more", e.literals.len() - SHOWN));
+    }
+    let literals = literals.join(", ");
+    match e.candidate {
+        "literals" => writeln!(out, "  looked for where the span begins with {literals}")?,
+        "keywords" => writeln!(out, "  looked for behind the keyword {literals}")?,
+        "inner" => writeln!(out, "  looked for around {literals}")?,
+        _ => writeln!(out, "  tried where its first bytes fit: it has no literal that is rarer")?,
+    }
+    for a in &e.automata {
+        writeln!(out, "  reads {}: {} states, {} bytes", a.reads, a.states, a.bytes)?;
+    }
+    writeln!(out, "  holds {}", e.holds)?;
+    writeln!(out, "  costs {} microseconds a megabyte of this project's documents, alone", e.microseconds_per_megabyte)
 }
