@@ -10,7 +10,7 @@ fn explain(house: &House, args: &[&str]) -> Value {
     c.args(["rules", "explain", "--format", "json"]).args(args);
     let out = output(c, b"");
     assert_eq!(out.code, 0, "{}", out.err);
-    serde_json::from_str(&out.text()).unwrap()
+    serde_json::from_str(out.text()).unwrap()
 }
 
 const PACK: &str = r#"
