@@ -21,6 +21,7 @@ mod once;
 mod record;
 mod rules;
 mod scan;
+mod split_mix;
 mod status;
 
 use std::process::ExitCode;

@@ -4,8 +4,10 @@
 //! what is said here of one of them is its part.
 
 use crate::dfa::{LazyDfa, Recipe};
-use crate::pack::{RuleSpec, What};
-use crate::plan::{self, Anchor, Key, Want};
+use crate::finding::Action;
+use crate::pack::RuleSpec;
+use crate::plan::{self, Anchor, Key};
+use crate::ruleset::wanted;
 
 /// How a rule is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,15 +46,10 @@ pub struct Explanation {
     pub holds: &'static str,
 }
 
-/// Explains a rule that acts (replaces or blocks) or only reports. `None` for what is not found by a pattern; an error
-/// if the engine would refuse the rule, with the reason.
-pub fn explain(rule: &RuleSpec, acts: bool) -> Result<Option<Explanation>, String> {
-    let (pattern, region) = match &rule.what {
-        What::Pattern(p) => (p, false),
-        What::Region { begin, .. } => (begin, true),
-        What::Tracker { .. } | What::Exact(_) => return Ok(None),
-    };
-    let want = Want { acts, gated: rule.nearby.is_some() && !region, literal: region };
+/// Explains a rule under an action. `None` for what is not found by a pattern; an error if the engine would refuse the
+/// rule, with the reason.
+pub fn explain(rule: &RuleSpec, action: Action) -> Result<Option<Explanation>, String> {
+    let Some((pattern, want)) = wanted(rule, action) else { return Ok(None) };
     let Some(plan) = plan::all(&[(pattern, want)]).pop().transpose()? else { return Ok(None) };
     let mut recipes = Vec::new();
     match &plan.key {
@@ -65,7 +62,7 @@ pub fn explain(rule: &RuleSpec, acts: bool) -> Result<Option<Explanation>, Strin
     }
     let forward = Recipe::with_body(plan.forward.clone(), plan.body.clone());
     recipes.push(("the span and what stands behind it", forward));
-    if let Some(held) = plan.held.as_ref().filter(|_| acts) {
+    if let Some(held) = plan.held.as_ref().filter(|_| want.acts) {
         let held = Recipe::reversed(held.prefixes.clone());
         recipes.push(("what may become a span, backwards from a push's end", held));
     }
@@ -76,7 +73,7 @@ pub fn explain(rule: &RuleSpec, acts: bool) -> Result<Option<Explanation>, Strin
     };
     let automata = recipes.into_iter().map(built).collect::<Result<Vec<Automaton>, String>>()?;
     let holds = match (&plan.anchor, &plan.key) {
-        _ if !acts => "nothing: the rule only reports",
+        _ if !want.acts => "nothing: the rule only reports",
         (_, Some(_)) => "from the span's start, once its keyword was seen, while it can still match",
         (Anchor::Literal(_), _) => "what may become its literal, then from the span's start while it can still match",
         (Anchor::Inner { .. }, _) => {

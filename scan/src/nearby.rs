@@ -137,7 +137,7 @@ fn spellings(word: &[u8], edge: bool) -> Vec<(Spelling, ByteSet)> {
 
 impl NearbyWords {
     /// Whether the words that must stand there are noted before anything asks.
-    pub(crate) fn is_early(&self, gate: &Gate) -> bool {
+    fn is_early(&self, gate: &Gate) -> bool {
         gate.nearby.is_some_and(|list| has(&self.early, list))
     }
 

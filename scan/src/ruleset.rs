@@ -435,7 +435,7 @@ struct Known {
 }
 
 /// The pattern of a rule that is planned, and what it asks of its plan.
-fn wanted(spec: &RuleSpec, action: Action) -> Option<(&str, Want)> {
+pub(crate) fn wanted(spec: &RuleSpec, action: Action) -> Option<(&str, Want)> {
     // Of a region that blocks only BEGIN matters: nothing from there on is released.
     let (pattern, literal) = match &spec.what {
         What::Pattern(p) => (p, false),

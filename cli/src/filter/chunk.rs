@@ -1,6 +1,7 @@
 //! Cuts a stream into pushes, for showing that the answer never depends on the cut.
 
 use crate::args::Chunk;
+use crate::split_mix::SplitMix;
 
 /// Largest random push, in bytes. Small pushes are where a carry-over breaks, so sizes are drawn evenly over powers of
 /// two up to this.
@@ -9,15 +10,19 @@ const MAX_RANDOM: usize = 4096;
 /// Collects bytes into pieces of the wanted sizes, whatever the reads were.
 pub(crate) struct Cutter {
     how: Chunk,
-    state: u64,
+    numbers: SplitMix,
     want: usize,
     kept: Vec<u8>,
 }
 
 impl Cutter {
     pub(crate) fn new(how: Chunk) -> Self {
-        let mut cutter =
-            Cutter { how, state: if let Chunk::Random(seed) = how { seed } else { 0 }, want: 0, kept: vec![] };
+        let mut cutter = Cutter {
+            how,
+            numbers: SplitMix(if let Chunk::Random(seed) = how { seed } else { 0 }),
+            want: 0,
+            kept: vec![],
+        };
         cutter.want = cutter.next_size();
         cutter
     }
@@ -53,20 +58,11 @@ impl Cutter {
         match self.how {
             Chunk::Fixed(n) => n.get(),
             Chunk::Random(_) => {
-                let r = self.next();
+                let r = self.numbers.next();
                 let octave = 1 << (r % u64::from(MAX_RANDOM.ilog2() + 1));
                 1 + ((r >> 32) % octave) as usize
             }
         }
-    }
-
-    /// splitmix64: small, even, and the same everywhere.
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
     }
 }
 

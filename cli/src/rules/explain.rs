@@ -113,7 +113,7 @@ fn find<'a>(packs: &'a [Pack], name: &str) -> anyhow::Result<(&'a Pack, &'a Rule
 /// What the engine does with a rule that replaces. `None` for what is no pattern.
 fn engine(pack: &Pack, rule: &RuleSpec) -> anyhow::Result<Option<Engine>> {
     let refused = |e| anyhow!("{}: rule `{}` is refused: {e}", rule.origin, rule.name);
-    let Some(e) = explain::explain(rule, true).map_err(refused)? else { return Ok(None) };
+    let Some(e) = explain::explain(rule, Action::Replace).map_err(refused)? else { return Ok(None) };
     let text = include_str!("../../../ARCHITECTURE.md").bytes().cycle().take(1 << 20).collect::<Vec<u8>>();
     let alone = Bench::of(rule, pack)?.time(&text);
     let none = Bench::all(Pack::of(&pack.name, Vec::new()))?.time(&text);

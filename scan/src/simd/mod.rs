@@ -19,7 +19,7 @@ const ROOM: usize = BLOCK + 32;
 /// Log2 of the number of words in [`Grams`]' table of three bytes and more: 64 KiB.
 const GRAM_BITS: u32 = 14;
 /// Or-ed to four bytes: makes small letters of capitals, and takes some other bytes for one another.
-pub(crate) const FOLD: u32 = 0x2020_2020;
+const FOLD: u32 = 0x2020_2020;
 
 /// Which endings of two to four bytes occur among needles. Case folded.
 pub(crate) struct Grams {
@@ -96,7 +96,7 @@ fn pair(gram: u32) -> (usize, u32) {
 /// How many bytes in a row [`Runs`] looks at.
 pub(crate) const RUN: usize = 5;
 /// How many classes of bytes it tells apart.
-pub(crate) const CLASSES: usize = 16;
+const CLASSES: usize = 16;
 
 /// Which bytes can stand in a row, for 32 kinds of runs at once. A set of bytes is known by the classes of its bytes:
 /// what fits may be none, what does not fit is none.
@@ -108,7 +108,7 @@ pub(crate) struct Runs {
 
 /// The class of a byte: its high half, and whether it is one of the more telling bytes of that half. Bytes beyond ASCII
 /// are one class.
-pub(crate) fn class_of(b: u8) -> usize {
+fn class_of(b: u8) -> usize {
     match (b >> 4, TELLING[usize::from(b & 15)]) {
         (8.., _) => 9,
         (high, telling) => usize::from(high | (telling >> high & 1) << 3),

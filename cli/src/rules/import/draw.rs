@@ -4,12 +4,14 @@ use std::ops::Range;
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
+use crate::split_mix::SplitMix;
+
 /// Longest text drawn, in bytes. Repeats inside repeats multiply.
 const MAX_TEXT: usize = 16 << 10;
 
-/// Numbers that look random and are the same every time (SplitMix64).
+/// What is drawn next.
 pub(super) struct Seed {
-    state: u64,
+    numbers: SplitMix,
     /// A class of all bytes is drawn as a full stop: in `hooks.example.com` its author meant one.
     stops: bool,
 }
@@ -17,19 +19,11 @@ pub(super) struct Seed {
 impl Seed {
     /// The `n`th sequence; every second one has the full stops.
     pub(super) fn new(n: u64) -> Seed {
-        Seed { state: n, stops: n % 4 < 2 }
-    }
-
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        Seed { numbers: SplitMix(n), stops: n % 4 < 2 }
     }
 
     fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
+        (self.numbers.next() % n.max(1) as u64) as usize
     }
 }
 
