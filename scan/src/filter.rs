@@ -389,11 +389,7 @@ impl Pass<'_> {
         match phase {
             p if at_once(&p) => {}
             Phase::Done { at, matched: 0 } => self.s.dead.push((g, start, at)),
-            phase => {
-                if !f.live.iter().any(|l| l.group == g && l.start == start && !matches!(l.phase, Phase::Key(_))) {
-                    f.live.push(Live { group: g, start, phase });
-                }
-            }
+            phase => f.live.push(Live { group: g, start, phase }),
         }
     }
 
@@ -508,7 +504,10 @@ impl Pass<'_> {
         if f.live.is_empty() {
             return;
         }
-        f.live.sort_unstable_by_key(|l| (l.group, matches!(l.phase, Phase::Key(_)), l.start));
+        let is_key = |l: &Live| matches!(l.phase, Phase::Key(_));
+        f.live.sort_unstable_by_key(|l| (l.group, is_key(l), l.start));
+        // Two keywords may open one span. Here and not where it begins: there may be thousands in a piece of digits.
+        f.live.dedup_by(|b, a| (a.group, a.start) == (b.group, b.start) && !is_key(a) && !is_key(b));
         let mut live = std::mem::take(&mut f.live);
         let (mut group, mut floor, mut stopped) = (u32::MAX, 0, false);
         let mut dead = std::mem::take(&mut self.s.dead);
@@ -612,22 +611,35 @@ impl Pass<'_> {
         waits
     }
 
-    /// The longest end at which BODY, POST and the checks hold.
+    /// The longest end at which BODY, POST and the checks hold. A span can end in hundreds of places: a check that fails
+    /// says how much shorter a span must be for it to be asked again.
     fn longest(&self, m: &Member, start: u64) -> Option<u64> {
         let w = self.w;
         let mut ends =
             self.s.ends.iter().rev().filter(|(p, _)| *p == m.ends).map(|(_, n)| start - 1 + *n as u64).peekable();
         // The form of a token ends where it ends: what follows the longest end says nothing about it.
         let token = ends.peek().map_or(0, |end| token::token_len(w.slice(start, *end)));
-        ends.find(|end| {
-            let span = w.slice(start, *end);
-            span.len() > token
-                && m.checks.iter().all(|c| c.holds(span))
-                && m.post.as_ref().is_none_or(|p| {
-                    let mut any = false;
-                    p.ends(w.slice(end - 1, w.end()).iter().copied(), self.eof, |_| any = true);
-                    any
-                })
+        let mut most = usize::MAX;
+        for end in ends {
+            let span = w.slice(start, end);
+            // POST first: it seldom reads more than a byte, a check reads the span, and a span can end in many places.
+            if span.len() <= token || span.len() > most || !self.post_holds(m, end) {
+                continue;
+            }
+            let Some(failed) = m.checks.iter().find(|c| !c.holds(span)) else { return Some(end) };
+            most = failed.longest_left(span);
+            if most <= token {
+                break;
+            }
+        }
+        None
+    }
+
+    fn post_holds(&self, m: &Member, end: u64) -> bool {
+        m.post.as_ref().is_none_or(|p| {
+            let mut any = false;
+            p.ends(self.w.slice(end - 1, self.w.end()).iter().copied(), self.eof, |_| any = true);
+            any
         })
     }
 

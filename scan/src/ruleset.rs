@@ -578,7 +578,7 @@ impl<'a> Compiler<'a> {
             rule,
             ends: u16::from(plan.body.is_some()),
             post,
-            checks: spec.checks.clone(),
+            checks: Check::in_order(&spec.checks),
             allow: spec.allow.clone(),
             gate,
             region,

@@ -109,6 +109,38 @@ impl Check {
     }
 }
 
+impl Check {
+    /// Of a span that does not pass: the length of the longest shorter span with the same start that may, in bytes; 0 if
+    /// none may. What it says of longer ones holds for every one of them.
+    pub(crate) fn longest_left(&self, span: &[u8]) -> usize {
+        let most = match self.name {
+            "entropy" => entropy::longest_left(span, self.limit),
+            "jwt-header" => token::before_second_part(span),
+            "letters-and-digits" => 0,
+            "not-placeholder" => token::unspoilt(span),
+            "token-like" => token::longest_token_like(span),
+            _ => usize::MAX,
+        };
+        most.min(span.len().saturating_sub(1))
+    }
+
+    /// How dear a check is next to others: the cheap ones are asked first.
+    fn cost(&self) -> u8 {
+        match self.name {
+            "letters-and-digits" => 0,
+            "entropy" => 2,
+            _ => 1,
+        }
+    }
+
+    /// The checks of a rule in the order in which to ask them.
+    pub(crate) fn in_order(checks: &[Check]) -> Vec<Check> {
+        let mut checks = checks.to_vec();
+        checks.sort_by_key(Check::cost);
+        checks
+    }
+}
+
 impl fmt::Debug for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

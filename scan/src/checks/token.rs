@@ -62,6 +62,11 @@ pub(super) fn jwt_header(span: &[u8]) -> bool {
     complete && keyed
 }
 
+/// The length of what stands before the second part of a token: whatever is longer has the same header.
+pub(super) fn before_second_part(span: &[u8]) -> usize {
+    span.iter().position(|b| *b == b'.').unwrap_or(usize::MAX)
+}
+
 /// Feeds the bytes of base64 or base64url text to `take` until it says no. Whether all were taken.
 fn decode(text: &[u8], mut take: impl FnMut(u8) -> bool) -> bool {
     let (mut bits, mut have) = (0u32, 0u32);
@@ -149,56 +154,98 @@ const STOCK_WORDS: &[&[u8]] = &[
     b"string",
 ];
 
+/// The longest of them, in bytes.
+const LONGEST_STOCK_WORD: usize = 10;
+
+/// Which two bytes may begin a placeholder word: for the low five bits of the first, a bit for those of the second. Both
+/// cases of a letter have the same ones; what else has them costs a comparison.
+const OPENS: [u32; 32] = {
+    let mut table = [0; 32];
+    let mut i = 0;
+    while i < PLACEHOLDER_WORDS.len() {
+        let word = PLACEHOLDER_WORDS[i];
+        table[(word[0] & 31) as usize] |= 1 << (word[1] & 31);
+        i += 1;
+    }
+    table
+};
+
 /// The longest rising run (`abcdef`, `123456`, `1234567890`) that a token may hold. Eight or more in a row come up once
 /// in 10^10 random places; people who make a token up type them first.
 const LONGEST_RUN: usize = 7;
 
 /// Not a stand-in for a credential: no such word, no template mark, no typed sequence, not one character over and over.
+/// Two passes at most: keyed rules ask it of every value behind a common word.
 pub(super) fn not_placeholder(span: &[u8]) -> bool {
-    if span.len() < 4 || PLACEHOLDER_WORDS.iter().any(|w| contains(span, w)) {
-        return false;
-    }
-    if STOCK_WORDS.iter().any(|w| span.eq_ignore_ascii_case(w)) {
-        return false;
-    }
-    if span.iter().any(|b| matches!(b, b'<' | b'>' | b'{' | b'}' | b'*')) || span.windows(3).any(|w| w == b"...") {
-        return false;
-    }
-    !typed_sequence(span) && !monotonous(span)
+    span.len() >= 4
+        && unspoilt(span) == span.len()
+        && !is_mostly_one(span)
+        && !(span.len() <= LONGEST_STOCK_WORD && STOCK_WORDS.iter().any(|w| span.eq_ignore_ascii_case(w)))
+        && !ends_in_cycle(span)
 }
 
-fn contains(span: &[u8], word: &[u8]) -> bool {
-    span.windows(word.len()).any(|w| w.eq_ignore_ascii_case(word))
+/// The length of what stands before anything that makes a placeholder of every span that holds it: a word, a mark, a
+/// typed sequence, eight equal bytes. The last byte of that is left out.
+pub(super) fn unspoilt(span: &[u8]) -> usize {
+    let Some(first) = span.first().map(u8::to_ascii_lowercase) else { return 0 };
+    if is_mark(first) {
+        return 0;
+    }
+    let (mut before, mut rising, mut same) = (first, 1, 1);
+    let mut word_ends = span.len();
+    for (i, b) in (1..).zip(span[1..].iter().map(u8::to_ascii_lowercase)) {
+        if i >= word_ends {
+            break;
+        }
+        if OPENS[usize::from(before & 31)] >> (b & 31) & 1 != 0
+            && let Some(n) = placeholder_word(&span[i - 1..])
+        {
+            word_ends = word_ends.min(i - 1 + n - 1);
+        }
+        rising = if follows(before, b) { rising + 1 } else { 1 };
+        same = if before == b { same + 1 } else { 1 };
+        if is_mark(b) || rising > LONGEST_RUN || same >= 8 || same >= 3 && b == b'.' {
+            return i;
+        }
+        before = b;
+    }
+    word_ends
 }
 
-/// A rising run longer than [`LONGEST_RUN`]; `0` may follow `9`.
-fn typed_sequence(span: &[u8]) -> bool {
-    let mut run = 1;
-    for pair in span.windows(2) {
-        let (a, b) = (pair[0].to_ascii_lowercase(), pair[1].to_ascii_lowercase());
-        let next = b.is_ascii_alphanumeric() && (b == a.wrapping_add(1) || (a, b) == (b'9', b'0'));
-        run = if next { run + 1 } else { 1 };
-        if run > LONGEST_RUN {
-            return true;
+/// One character, in either case, fills more than half of the span.
+fn is_mostly_one(span: &[u8]) -> bool {
+    // It is left with votes when every other byte takes one away.
+    let (mut most, mut votes) = (0, 0usize);
+    for b in span.iter().map(u8::to_ascii_lowercase) {
+        match votes {
+            0 => (most, votes) = (b, 1),
+            _ if b == most => votes += 1,
+            _ => votes -= 1,
         }
     }
-    false
+    votes > 0 && span.iter().filter(|b| b.eq_ignore_ascii_case(&most)).count() * 2 > span.len()
 }
 
-/// One character fills more than half of the span, or eight places in a row, or the last twelve bytes repeat two or three.
-fn monotonous(span: &[u8]) -> bool {
-    let mut counts = [0u32; 256];
-    let mut run = 1;
-    for (i, b) in span.iter().enumerate() {
-        counts[usize::from(b.to_ascii_lowercase())] += 1;
-        run = if i > 0 && span[i - 1].eq_ignore_ascii_case(b) { run + 1 } else { 1 };
-        if run >= 8 {
-            return true;
-        }
-    }
+/// Template marks and stars.
+fn is_mark(b: u8) -> bool {
+    matches!(b, b'<' | b'>' | b'{' | b'}' | b'*')
+}
+
+/// The length of the shortest placeholder word that `text` begins with.
+fn placeholder_word(text: &[u8]) -> Option<usize> {
+    let begins = |w: &&&[u8]| text.get(..w.len()).is_some_and(|t| t.eq_ignore_ascii_case(w));
+    PLACEHOLDER_WORDS.iter().filter(begins).map(|w| w.len()).min()
+}
+
+/// Whether `b` is what one types behind `a`; `0` may follow `9`.
+fn follows(a: u8, b: u8) -> bool {
+    (b == a.wrapping_add(1) || (a, b) == (b'9', b'0')) && b.is_ascii_alphanumeric()
+}
+
+/// The last twelve bytes repeat two or three.
+fn ends_in_cycle(span: &[u8]) -> bool {
     let end = &span[span.len().saturating_sub(12)..];
-    let cycle = |n: usize| end.len() == 12 && end.iter().zip(&end[n..]).all(|(a, b)| a == b);
-    cycle(2) || cycle(3) || counts.iter().any(|c| *c as usize * 2 > span.len())
+    end.len() == 12 && [2, 3].iter().any(|n| end[*n..] == end[..12 - n])
 }
 
 /// Looks like the random value of a key rather than like a name, a version, a path or a date. One of:
@@ -207,8 +254,16 @@ fn monotonous(span: &[u8]) -> bool {
 /// digits at two places in five; it is a UUID; it is groups of four or more capitals and digits joined by dashes.
 /// For values that only a keyword gives away.
 pub(super) fn token_like(span: &[u8]) -> bool {
-    not_placeholder(span)
-        && (span.split(|b| !b.is_ascii_alphanumeric()).any(mixed) || restless(span) || uuid(span) || grouped(span))
+    // All shapes but that of a UUID have a digit; most words that stand where a key could have none.
+    let shaped = span.iter().any(u8::is_ascii_digit)
+        && (restless(span) || span.split(|b| !b.is_ascii_alphanumeric()).any(mixed) || grouped(span));
+    (shaped || uuid(span)) && not_placeholder(span)
+}
+
+/// The length of the longest shorter span with the same start that may look like a token; the span itself does not.
+pub(super) fn longest_token_like(span: &[u8]) -> usize {
+    // Thirty-two letters and four dashes pass for a UUID, and so do digits.
+    if letters_and_digits(span) { unspoilt(span) } else { UUID_LEN }
 }
 
 fn mixed(piece: &[u8]) -> bool {
@@ -229,8 +284,11 @@ fn restless(span: &[u8]) -> bool {
     n >= 16 && digits >= 1 && digits < n && changes * 5 >= n * 2
 }
 
+/// Length of a UUID in text form.
+const UUID_LEN: usize = 36;
+
 fn uuid(span: &[u8]) -> bool {
-    span.len() == 36
+    span.len() == UUID_LEN
         && span
             .iter()
             .enumerate()
@@ -322,6 +380,36 @@ mod tests {
         }
         for p in ["9f3kd0al2mxz", "a1b2c3d4e5f6g7h8", "MIIEvQIBADANBgkqhkiG9w0"] {
             assert!(not_placeholder(p.as_bytes()), "{p}");
+        }
+    }
+
+    /// What it says of shorter spans, against asking each of them.
+    #[test]
+    fn what_is_left_of_a_failed_span() {
+        let texts = [
+            "xoxd-q7Rz-your_key-9f4b2d7e1a3c",
+            "9f4b2d7e1a3c8056<k>9f4b2d7e",
+            "q7Rz2p2K8t9Lw4B1234567890",
+            "9f4b2d7e1a3c80aaaaaaaaaa",
+            "aAaAaAaAbcdabcdabcd...x",
+            "49293105874929310587",
+            "return_value-of-a-function-of-some-name-here",
+            "abcdefgh-abcd-abcd-abcd-abcdefghijklm",
+            "ey.your-.x",
+            "inserinsert_insert-",
+        ];
+        for text in texts.map(str::as_bytes) {
+            for check in
+                ["not-placeholder", "token-like", "letters-and-digits", "jwt-header", "entropy>=3", "entropy>=2"]
+            {
+                let check = crate::checks::Check::parse(check).unwrap_or_else(|e| panic!("{e}"));
+                for end in (0..=text.len()).filter(|n| !check.holds(&text[..*n])) {
+                    let left = check.longest_left(&text[..end]);
+                    assert!(left <= end.saturating_sub(1), "{check} {end}");
+                    let passes = (left + 1..=end).find(|n| check.holds(&text[..*n]));
+                    assert_eq!(passes, None, "{check} of {:?}", String::from_utf8_lossy(&text[..end]));
+                }
+            }
         }
     }
 
