@@ -726,14 +726,13 @@ impl Pass<'_> {
         let piece = self.w.slice(self.fresh, self.w.end());
         let mut marks = std::mem::take(&mut self.s.marks);
         for (t, tracker) in self.rules.trackers.iter().zip(&mut f.trackers) {
-            marks.clear();
             if !piece.is_empty() {
                 tracker.feed(self.fresh - 1, piece, &mut marks);
             }
             if self.eof && !f.muted {
                 tracker.finish(self.w.end() - 1, &mut marks, &mut f.report);
             }
-            for m in &marks {
+            for m in marks.drain(..) {
                 let rule = t.rules[m.rule];
                 let (start, end) = (m.span.start + 1, m.span.end + 1);
                 let action = self.rules.info[rule.0 as usize].action;

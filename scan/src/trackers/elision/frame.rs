@@ -69,7 +69,7 @@ pub(super) fn unframe(body: &[u8]) -> Option<Framed> {
             rest = r.trim_start();
             f.todo = true;
         }
-        rest = rest.trim_end_matches(['.', '。', '!', '！', ';', '；', ',', '，']).trim();
+        rest = rest.trim_end_matches(ENDS).trim();
         if rest == before || rest.is_empty() {
             break;
         }
@@ -84,6 +84,26 @@ pub(super) fn unframe(body: &[u8]) -> Option<Framed> {
     f.text = normalise(rest, &mut f.inside)?;
     Some(f)
 }
+
+/// Whether there may be brackets around the body or an ellipsis behind it. A quick no for sentences.
+pub(super) fn may_end_framed(body: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(body) else { return false };
+    let mut rest = text;
+    loop {
+        let Some(last) = rest.chars().next_back() else { return false };
+        let closes = BRACKETS.iter().any(|(_, close)| *close == last) || is_ruler(last);
+        if closes || strip_trail_ellipsis(rest).is_some() {
+            return true;
+        }
+        if !last.is_whitespace() && !ENDS.contains(&last) {
+            return false;
+        }
+        rest = &rest[..rest.len() - last.len_utf8()];
+    }
+}
+
+/// Punctuation that a sentence ends with.
+const ENDS: [char; 8] = ['.', '。', '!', '！', ';', '；', ',', '，'];
 
 /// Whether a bare line has what code has and a placeholder has not: commas, underscores, paths, calls.
 pub(super) fn codelike(body: &[u8]) -> bool {
@@ -152,10 +172,14 @@ fn strip_brackets(text: &str) -> Option<&str> {
     (depth == 0).then_some(inner)
 }
 
+fn is_ruler(c: char) -> bool {
+    matches!(c, '-' | '=' | '*' | '~' | '#' | '─' | '—' | '%' | '/' | '+')
+}
+
 /// Rulers on both sides: `--- snip ---`, `=== … ===`, `***`, `>>> <<<`.
 fn strip_rulers(text: &str) -> Option<&str> {
     let first = text.chars().next()?;
-    if !matches!(first, '-' | '=' | '*' | '~' | '#' | '─' | '—' | '%' | '/' | '+') || !text.ends_with(first) {
+    if !is_ruler(first) || !text.ends_with(first) {
         return None;
     }
     let inner = text.trim_matches(first);

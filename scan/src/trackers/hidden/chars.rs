@@ -4,6 +4,8 @@
 //! variation selectors, tags. It is *not* a full table of scripts: only what decides whether an invisible character
 //! has work to do where it stands.
 
+use crate::trackers::block::{Lanes, at_least, is, within};
+
 /// A character of the stream. Bytes that are no UTF-8 count as one [`Class::Other`] each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Char {
@@ -66,6 +68,14 @@ impl Class {
         matches!(
             self,
             Class::Latin | Class::Cyrillic | Class::Greek | Class::Cjk | Class::Styled | Class::Digit | Class::Mark
+        )
+    }
+
+    /// Nothing hidden begins with it.
+    pub(super) fn begins_nothing(self) -> bool {
+        matches!(
+            self,
+            Class::Latin | Class::Cjk | Class::Complex | Class::Digit | Class::Space | Class::Newline | Class::Other
         )
     }
 
@@ -133,6 +143,27 @@ pub(super) const fn may_begin(byte: u8) -> bool {
     matches!(byte, 0x1B | 0xC2 | 0xC9 | 0xCA | 0xCC..=0xD4 | 0xD6..=0xE3 | 0xEA | 0xEF | 0xF0 | 0xF3)
 }
 
+/// Which bytes pass [`may_begin`], and a few more.
+#[inline]
+pub(super) fn leads(v: Lanes) -> Lanes {
+    is(v, 0x1B) | within(v, 0xC2, 0xE3) | is(v, 0xEA) | at_least(v, 0xEF)
+}
+
+/// Whether `text` begins with a whole character that begins nothing hidden though its first byte may: punctuation of
+/// most scripts, kana. Says no of some that do not either.
+#[inline]
+pub(super) fn is_plain(text: &[u8]) -> bool {
+    match *text {
+        [0xC2, b, ..] => b != 0xAD,
+        [0xE2, 0x80, b, ..] => matches!(b, 0x90..=0xA7),
+        [0xE2, b, _, ..] => matches!(b, 0x84..=0x91 | 0x94..),
+        [0xE3, b, c, ..] => b != 0x85 || c != 0xA4,
+        [0xEF, 0xBC, b, ..] => !matches!(b, 0xA1..=0xBA),
+        [0xEF, 0xBD, b, ..] => !matches!(b, 0x81..=0x9A),
+        _ => false,
+    }
+}
+
 /// A letter of a script whose letters can pass for Latin ones.
 pub(super) fn is_foreign(class: Class) -> bool {
     matches!(class, Class::Cyrillic | Class::Greek)
@@ -189,6 +220,7 @@ pub(super) fn read_back(bytes: &[u8]) -> (u32, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trackers::block::Block;
 
     #[test]
     fn every_hidden_character_has_a_trigger_byte() {
@@ -199,9 +231,21 @@ mod tests {
             // U+10800 and U+1E800 are covered by F0; U+1AB0 and the like by E1.
             if needs {
                 let mut buffer = [0; 4];
-                let lead = c.encode_utf8(&mut buffer).as_bytes()[0];
-                assert!(may_begin(lead), "{:x}", u32::from(c));
+                let bytes = c.encode_utf8(&mut buffer).as_bytes();
+                assert!(may_begin(bytes[0]), "{:x}", u32::from(c));
+                assert!(!is_plain(bytes), "{:x}", u32::from(c));
             }
+            let mut buffer = [0; 4];
+            if is_plain(c.encode_utf8(&mut buffer).as_bytes()) {
+                assert!(class.begins_nothing(), "{:x}", u32::from(c));
+            }
+        }
+    }
+
+    #[test]
+    fn no_lead_is_passed() {
+        for b in 0..=u8::MAX {
+            assert!(!may_begin(b) || Block::new(&[b]).mask(leads) == 1, "{b:x}");
         }
     }
 

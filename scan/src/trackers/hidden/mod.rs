@@ -35,8 +35,9 @@ use std::sync::Arc;
 
 use crate::finding::Report;
 
-use super::{Mark, Tracker, TrackerSpec, block};
-use chars::{Char, Class, Read, classify, is_foreign, is_foreign_lead, may_begin, read, read_back};
+use super::block::{BLOCK, Block, is, places};
+use super::{Mark, Tracker, TrackerSpec};
+use chars::{Char, Class, Read, classify, is_foreign, is_foreign_lead, is_plain, leads, may_begin, read, read_back};
 
 /// Longest span of one finding, in bytes. A sentence in tag characters is a few hundred bytes; 4 KiB holds every
 /// payload that was seen, and bounds what an acting rule can be made to hold.
@@ -146,7 +147,7 @@ struct Hidden {
 
 impl Tracker for Hidden {
     fn feed(&mut self, at: u64, bytes: &[u8], out: &mut Vec<Mark>) {
-        if !self.busy && self.cut_len == 0 && is_plain(bytes) {
+        if !self.busy && self.cut_len == 0 && skip(bytes, bytes.len()) == bytes.len() {
             self.remember(bytes);
             self.at = at + bytes.len() as u64;
             return;
@@ -240,13 +241,7 @@ impl Hidden {
         if !self.busy {
             match class {
                 Class::RightToLeft => return self.bidi.saw_rtl(end),
-                Class::Latin
-                | Class::Cjk
-                | Class::Complex
-                | Class::Digit
-                | Class::Space
-                | Class::Newline
-                | Class::Other => return,
+                c if c.begins_nothing() => return,
                 _ => self.before = Some(self.look_back(at, bytes, i)),
             }
         }
@@ -292,39 +287,25 @@ impl Hidden {
     }
 }
 
-/// ASCII without an escape: nothing hidden is or begins there. What small pieces nearly always are.
+/// How many of the first `until` bytes cannot begin anything hidden. What small pieces nearly always are altogether.
 #[inline]
-fn is_plain(bytes: &[u8]) -> bool {
-    bytes.chunks(block::BLOCK).all(|part| {
-        let block = block::block(part);
-        // No early exit inside a block, so that it becomes vector code.
-        !block.iter().fold(false, |hit, &b| hit | (b >= 0x80) | (b == 0x1B))
-    })
-}
-
-/// How many of the first `until` bytes cannot begin anything hidden.
 fn skip(bytes: &[u8], until: usize) -> usize {
-    const BLOCK: usize = block::BLOCK;
-    let mut i = 0;
-    loop {
-        for block in bytes[i..until].chunks_exact(BLOCK) {
-            if !is_plain(block) {
-                break;
-            }
-            i += BLOCK;
-        }
-        let end = until.min(i + BLOCK);
-        while i < end {
-            let b = bytes[i];
-            if may_begin(b) && !(is_foreign_lead(b) && among_its_own(bytes, i)) {
-                return i;
-            }
-            i += 1;
-        }
-        if i == until {
+    for (n, part) in bytes[..until].chunks(BLOCK).enumerate() {
+        let block = Block::new(part);
+        // ASCII without an escape passes by this test alone.
+        if block.mask(|v| v | is(v, 0x1b)) != 0
+            && let Some(i) = places(block.mask(leads)).map(|i| n * BLOCK + i).find(|i| hides(bytes, *i))
+        {
             return i;
         }
     }
+    until
+}
+
+/// Whether the character at `bytes[i]` may be or begin something hidden.
+fn hides(bytes: &[u8], i: usize) -> bool {
+    let b = bytes[i];
+    may_begin(b) && !is_plain(&bytes[i..]) && !(is_foreign_lead(b) && among_its_own(bytes, i))
 }
 
 /// The letter of two bytes at `bytes[i]` has no ASCII letter on either side, as far as can be seen from here.

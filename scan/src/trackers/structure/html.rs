@@ -161,6 +161,11 @@ impl Html {
         }
     }
 
+    /// Whether nothing that follows can make it say anything.
+    pub(super) fn silent(&self) -> bool {
+        self.tag_doubts > 0
+    }
+
     pub(super) fn memory(&self) -> usize {
         self.stack.capacity() * size_of::<(u32, u64)>() + self.name.capacity() + self.raw.capacity()
     }

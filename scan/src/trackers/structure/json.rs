@@ -6,7 +6,7 @@
 //!
 //! Memory is one word a nesting level, at most [`MAX_DEPTH`]; deeper levels are counted, and their kinds not checked.
 
-use crate::trackers::block::{BLOCK, block, mask};
+use crate::trackers::block::{BLOCK, Block, Lanes, is};
 
 /// Nesting levels whose kind and place are kept. Real documents stay under 100; `[[[[…` is the attack.
 pub(super) const MAX_DEPTH: usize = 1024;
@@ -122,8 +122,8 @@ const WORDS: [&[u8]; 3] = [b"true", b"false", b"null"];
 
 /// Bytes that end a run inside a string: the quote, the backslash and control characters.
 #[inline]
-fn ends_run(b: u8) -> bool {
-    (b < 0x20) | (b == b'"') | (b == b'\\')
+fn ends_run(v: Lanes) -> Lanes {
+    v.min(Lanes::splat(0x1f)).cmp_eq(v) | is(v, b'"') | is(v, b'\\')
 }
 
 impl Json {
@@ -134,7 +134,7 @@ impl Json {
     /// Takes the bytes at offset `at`. Returns at the first byte that is not JSON.
     pub(super) fn feed(&mut self, at: u64, bytes: &[u8]) {
         for (n, part) in bytes.chunks(BLOCK).enumerate() {
-            self.feed_block(at + u64::try_from(n * BLOCK).unwrap_or(u64::MAX), part, mask(&block(part), ends_run));
+            self.feed_block(at + u64::try_from(n * BLOCK).unwrap_or(u64::MAX), part, Block::new(part).mask(ends_run));
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Both read line heads only, of at most [`MAX_HEAD`] bytes; the rest of a line cannot matter to them.
 
-use crate::trackers::block::blanks;
+use crate::trackers::block::{BLOCK, Block, Lanes, behind_runs, below, between, blanks, is, white};
 
 /// Bytes of a line that are kept. A fence or a PEM boundary is shorter.
 const MAX_HEAD: usize = 128;
@@ -11,14 +11,27 @@ const MAX_HEAD: usize = 128;
 pub(super) trait Lines {
     /// Whether a line whose first byte (but for blanks) is this one can matter.
     fn wants(&self, first: u8) -> bool;
-    /// Whether for now only lines that begin with a dash can matter.
+    /// Whether for now only lines that begin with two dashes can matter.
     fn wants_only_dashes(&self) -> bool;
+    /// Whether for now only lines that begin with a [mark](is_mark) can matter, and of all others the last.
+    fn wants_only_marks(&self) -> bool;
     /// A line that was wanted: its place, and its head without the blanks before it.
     fn line(&mut self, at: u64, head: &[u8]);
-    /// A line that was not wanted.
+    /// Lines that were not wanted, of which the last has text.
     fn other(&mut self);
-    /// A line of blanks.
+    /// Lines that were not wanted, of which the last is blank.
     fn blank(&mut self);
+}
+
+/// What a fence can begin with, and the marks of a quotation, a list and a comment that it can stand behind.
+fn is_mark(first: u8) -> bool {
+    matches!(first, b'`' | b'~' | b'>' | b'/' | b'-' | b'*')
+}
+
+/// The same, for lanes.
+#[inline]
+fn marks(v: Lanes) -> Lanes {
+    is(v, b'`') | is(v, b'~') | is(v, b'>') | is(v, b'/') | is(v, b'-') | is(v, b'*')
 }
 
 /// Cuts a stream into line heads. Only lines that somebody wants are kept: their first byte tells.
@@ -49,19 +62,71 @@ impl Default for Heads {
 
 impl Heads {
     /// Gives each line that is complete to `on`. The first bytes are those at offset 0.
-    #[inline]
     pub(super) fn feed(&mut self, at: u64, bytes: &[u8], on: &mut impl Lines) {
+        if !on.wants_only_marks() {
+            return self.cut(at, bytes, on);
+        }
+        for (n, part) in bytes.chunks(BLOCK).enumerate() {
+            if !self.pass(at, n * BLOCK, part, on) {
+                self.cut(at + u64::try_from(n * BLOCK).unwrap_or(u64::MAX), part, on);
+            }
+        }
+    }
+
+    /// Takes a block in which no line begins with a mark as a whole; `false` if there may be one.
+    #[inline]
+    fn pass(&mut self, at: u64, from: usize, part: &[u8], on: &mut impl Lines) -> bool {
+        let far = self.line == Line::Blank && self.room <= BLOCK;
+        if self.line == Line::Wanted || far || !on.wants_only_marks() {
+            return false;
+        }
+        let block = Block::new(part);
+        let feeds = block.all(b'\n');
+        let starts = feeds << 1 | u64::from(self.line == Line::Blank);
+        if starts == 0 {
+            return true;
+        }
+        let blanks = block.mask(white) & !feeds;
+        let firsts = behind_runs(starts, blanks) & below(part.len());
+        if firsts & !feeds != 0 && firsts & block.mask(marks) != 0 {
+            return false;
+        }
+        let Some(last) = feeds.checked_ilog2() else {
+            if firsts != 0 {
+                self.line = Line::Other;
+            } else {
+                self.room -= part.len();
+            }
+            return true;
+        };
+        if firsts >> last & 1 != 0 {
+            on.blank()
+        } else {
+            on.other()
+        }
+        let begin = usize::try_from(last).unwrap_or(BLOCK) + 1;
+        self.begin(at, from + begin);
+        if between(begin, part.len()) & !blanks != 0 {
+            self.line = Line::Other;
+        } else {
+            self.room -= part.len() - begin;
+        }
+        true
+    }
+
+    /// Line by line.
+    fn cut(&mut self, at: u64, bytes: &[u8], on: &mut impl Lines) {
         let mut from = 0;
         loop {
             if self.line != Line::Wanted && on.wants_only_dashes() {
-                // The lines up to the one with the next dash cannot matter.
+                // The lines up to the one with the next dashes cannot matter.
                 let rest = &bytes[from..];
-                let dash = memchr::memchr(b'-', rest).unwrap_or(rest.len());
-                if let Some(lf) = memchr::memrchr(b'\n', &rest[..dash]) {
+                let dashes = two_dashes(rest).unwrap_or(rest.len());
+                if let Some(lf) = memchr::memrchr(b'\n', &rest[..dashes]) {
                     from += lf + 1;
                     self.begin(at, from);
                 }
-                if dash == rest.len() {
+                if dashes == rest.len() {
                     break;
                 }
             }
@@ -121,6 +186,16 @@ impl Heads {
     }
 }
 
+/// Where the first two dashes in a row stand, or a last one that may be followed by another.
+fn two_dashes(bytes: &[u8]) -> Option<usize> {
+    bytes.chunks(BLOCK).enumerate().find_map(|(n, part)| {
+        let dashes = Block::new(part).all(b'-');
+        // The byte behind the block may be a dash, too.
+        let pairs = dashes & (dashes >> 1 | 1 << (part.len() - 1));
+        (pairs != 0).then(|| n * BLOCK + pairs.trailing_zeros() as usize)
+    })
+}
+
 /// Code fences of Markdown (CommonMark 4.5), with any indentation, since lists indent them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fences {
@@ -132,11 +207,15 @@ pub(super) struct Fences {
 
 impl Lines for Fences {
     fn wants(&self, first: u8) -> bool {
-        Fences::begins(first)
+        is_mark(first)
     }
 
     fn wants_only_dashes(&self) -> bool {
         false
+    }
+
+    fn wants_only_marks(&self) -> bool {
+        true
     }
 
     fn other(&mut self) {
@@ -181,11 +260,6 @@ impl Lines for Fences {
 }
 
 impl Fences {
-    /// What a fence can begin with, and the marks of a quotation, a list and a comment that it can stand behind.
-    pub(super) fn begins(first: u8) -> bool {
-        matches!(first, b'`' | b'~' | b'>' | b'/' | b'-' | b'*')
-    }
-
     pub(super) fn open(&self) -> Option<u64> {
         self.open.map(|(_, _, at)| at)
     }
@@ -206,6 +280,10 @@ impl Lines for Pem {
 
     fn wants_only_dashes(&self) -> bool {
         self.open.is_none()
+    }
+
+    fn wants_only_marks(&self) -> bool {
+        false
     }
 
     fn other(&mut self) {}

@@ -16,6 +16,9 @@
 //! `open-regex`, `open-fence`, `open-tag`, `open-attribute`, `open-element`, `open-pem`, `cut-utf8`. If there is any,
 //! one mark stands at the end of the stream.
 //!
+//! Since it speaks at the end only, small pieces wait until there are [`BATCH`] bytes to read; and a reader that has
+//! come to doubt what it reads, which can only say nothing from then on, is dropped.
+//!
 //! Invariants: the answer depends on the bytes only. Memory is at most [`HEAD`] bytes plus the nesting stacks, whose
 //! depth is bounded. Time is linear: each byte is read by at most three lexers.
 
@@ -46,6 +49,10 @@ use yaml::Yaml;
 /// Bytes that are kept to guess the language from. Licence texts at the head of source files are shorter.
 const HEAD: usize = 4096;
 
+/// Bytes that are read at a time once the language is guessed. Four blocks: with more, little is left to save, and an
+/// idle stream keeps them.
+const BATCH: usize = 256;
+
 /// The shared part. It has no options.
 #[derive(Debug)]
 pub(crate) struct Structure;
@@ -68,7 +75,8 @@ impl TrackerSpec for Structure {
             pem: Pem::default(),
             json: None,
             reader: Reader::Undecided,
-            head: Vec::new(),
+            held: Vec::new(),
+            held_at: 0,
             begun: false,
         })
     }
@@ -82,8 +90,10 @@ struct State {
     /// Reading as JSON, as long as it may be JSON.
     json: Option<Json>,
     reader: Reader,
-    /// The first bytes, until the language is guessed.
-    head: Vec<u8>,
+    /// Bytes that wait to be read: the first [`HEAD`] ones until the language is guessed, then up to [`BATCH`].
+    held: Vec<u8>,
+    /// Where they begin.
+    held_at: u64,
     /// A byte that is not blank was seen.
     begun: bool,
 }
@@ -98,48 +108,18 @@ enum Reader {
 }
 
 impl Tracker for State {
-    fn feed(&mut self, at: u64, bytes: &[u8], _out: &mut Vec<Mark>) {
-        self.utf8.feed(at, bytes);
-        let mut readers = match &mut self.reader {
-            Reader::Fences(f) => LineReaders { pem: &mut self.pem, fences: Some(f), fenced: true },
-            // The guess may come in the middle of a line that is a fence.
-            r => LineReaders { pem: &mut self.pem, fences: None, fenced: matches!(r, Reader::Undecided) },
-        };
-        self.heads.feed(at, bytes, &mut readers);
-        if !matches!(self.reader, Reader::Undecided) {
-            self.feed_json(at, bytes);
-            self.read(at, bytes);
-            return;
-        }
-        // The guess is made on exactly the first HEAD bytes, so that it does not depend on how they came.
-        let n = bytes.len().min(HEAD - self.head.len());
-        let (first, rest) = bytes.split_at(n);
-        self.feed_json(at, first);
-        self.head.extend_from_slice(first);
-        if self.head.len() < HEAD {
-            return;
-        }
-        let head = std::mem::take(&mut self.head);
-        self.decide(&head, false);
-        let from = at + offset(n);
-        self.feed_json(from, rest);
-        self.read(from, rest);
-        if let Reader::Fences(f) = &mut self.reader {
-            // The lines so far, which no reader has seen.
-            let mut heads = Heads::default();
-            heads.feed(0, &head, f);
-            heads.feed(from, rest, f);
+    #[inline]
+    fn feed(&mut self, _at: u64, bytes: &[u8], _out: &mut Vec<Mark>) {
+        if self.held.len() + bytes.len() < self.bound() {
+            self.held.extend_from_slice(bytes);
+        } else {
+            self.overflow(bytes);
         }
     }
 
     fn finish(&mut self, at: u64, out: &mut Vec<Mark>, report: &mut Report) {
-        if matches!(self.reader, Reader::Undecided) {
-            let head = std::mem::take(&mut self.head);
-            self.decide(&head, true);
-            if let Reader::Fences(f) = &mut self.reader {
-                Heads::default().feed(0, &head, f);
-            }
-        }
+        let held = std::mem::take(&mut self.held);
+        self.take(&held, true);
         let mut open = Vec::new();
         match (&self.json, &self.reader) {
             (Some(j), _) if j.state() == JsonState::Incomplete => j.open(&mut open),
@@ -180,7 +160,7 @@ impl Tracker for State {
             _ => 0,
         };
         size_of::<Self>()
-            + self.head.capacity()
+            + self.held.capacity()
             + self.heads.memory()
             + self.json.as_ref().map_or(0, Json::memory)
             + reader
@@ -188,6 +168,62 @@ impl Tracker for State {
 }
 
 impl State {
+    /// How many bytes are read together.
+    fn bound(&self) -> usize {
+        if matches!(self.reader, Reader::Undecided) { HEAD } else { BATCH }
+    }
+
+    /// Takes bytes with which there are enough to read.
+    fn overflow(&mut self, mut bytes: &[u8]) {
+        while self.held.len() + bytes.len() >= self.bound() {
+            if self.held.is_empty() && !matches!(self.reader, Reader::Undecided) {
+                self.take(bytes, false);
+                return;
+            }
+            // The guess is made on exactly the first HEAD bytes, so that it does not depend on how they came.
+            let (first, rest) = bytes.split_at(bytes.len().min(self.bound() - self.held.len()));
+            let mut held = std::mem::take(&mut self.held);
+            held.extend_from_slice(first);
+            self.take(&held, false);
+            held.clear();
+            held.shrink_to(BATCH);
+            self.held = held;
+            bytes = rest;
+        }
+        self.held.extend_from_slice(bytes);
+    }
+
+    /// Lets all readers read on. `last`: the text ends with these bytes.
+    fn take(&mut self, bytes: &[u8], last: bool) {
+        let at = self.held_at;
+        self.held_at += offset(bytes.len());
+        self.utf8.feed(at, bytes);
+        self.feed_json(at, bytes);
+        if matches!(self.reader, Reader::Undecided) {
+            self.decide(bytes, last);
+        }
+        let fences = if let Reader::Fences(f) = &mut self.reader { Some(f) } else { None };
+        self.heads.feed(at, bytes, &mut LineReaders { pem: &mut self.pem, fences });
+        let silent = match &mut self.reader {
+            Reader::Code(c) => {
+                c.feed(at, bytes);
+                c.silent()
+            }
+            Reader::Yaml(y) => {
+                y.feed(at, bytes);
+                y.silent()
+            }
+            Reader::Html(h) => {
+                h.feed(at, bytes);
+                h.silent()
+            }
+            Reader::Fences(_) | Reader::Silent | Reader::Undecided => false,
+        };
+        if silent {
+            self.reader = Reader::Silent;
+        }
+    }
+
     fn feed_json(&mut self, at: u64, bytes: &[u8]) {
         if !self.begun {
             let blank = |b: &u8| b.is_ascii_whitespace() || matches!(b, 0xef | 0xbb | 0xbf);
@@ -206,7 +242,7 @@ impl State {
         }
     }
 
-    /// Chooses the reader and lets it read the head.
+    /// Chooses the reader.
     fn decide(&mut self, head: &[u8], whole: bool) {
         self.reader = if self.json.is_some() {
             Reader::Silent
@@ -219,16 +255,6 @@ impl State {
                 Kind::Code(d) => Reader::Code(Box::new(Code::new(d))),
             }
         };
-        self.read(0, head);
-    }
-
-    fn read(&mut self, at: u64, bytes: &[u8]) {
-        match &mut self.reader {
-            Reader::Code(c) => c.feed(at, bytes),
-            Reader::Yaml(y) => y.feed(at, bytes),
-            Reader::Html(h) => h.feed(at, bytes),
-            Reader::Fences(_) | Reader::Silent | Reader::Undecided => {}
-        }
     }
 }
 
@@ -236,19 +262,22 @@ impl State {
 struct LineReaders<'a> {
     pem: &'a mut Pem,
     fences: Option<&'a mut Fences>,
-    /// Lines that fences want are kept: there are fences, or may be later.
-    fenced: bool,
 }
 
 impl Lines for LineReaders<'_> {
     #[inline]
     fn wants(&self, first: u8) -> bool {
-        self.pem.wants(first) || self.fenced && Fences::begins(first)
+        self.pem.wants(first) || self.fences.as_ref().is_some_and(|f| f.wants(first))
     }
 
     #[inline]
     fn wants_only_dashes(&self) -> bool {
-        !self.fenced && self.pem.wants_only_dashes()
+        self.fences.is_none() && self.pem.wants_only_dashes()
+    }
+
+    #[inline]
+    fn wants_only_marks(&self) -> bool {
+        self.fences.is_some() && self.pem.wants_only_dashes()
     }
 
     fn line(&mut self, at: u64, head: &[u8]) {

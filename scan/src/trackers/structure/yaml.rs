@@ -97,6 +97,11 @@ impl Yaml {
         }
     }
 
+    /// Whether nothing that follows can make it say anything.
+    pub(super) fn silent(&self) -> bool {
+        self.doubts > 0
+    }
+
     pub(super) fn memory(&self) -> usize {
         self.stack.capacity() * size_of::<u64>()
     }

@@ -9,7 +9,7 @@ mod here;
 mod strings;
 
 use super::dialect::{Dialect, Quote};
-use crate::trackers::block::{BLOCK, block, mask, places};
+use crate::trackers::block::{BLOCK, Block, Lanes, between, bracket, is};
 
 /// Open brackets that are kept. Deeper ones end the judgement about brackets: `((((…` must not hold memory.
 const MAX_DEPTH: usize = 1024;
@@ -102,8 +102,10 @@ enum State {
 pub(super) struct Code {
     dialect: Dialect,
     state: State,
-    /// Open brackets: the byte in the top eight bits (`$` for `${`), the place below.
+    /// Open brackets: the byte in the top eight bits (`$` for `${`), the place below. The first entry stands for none,
+    /// and those from `depth` on are empty.
     stack: Vec<u64>,
+    depth: usize,
     /// A closer did not fit, or the nesting was too deep.
     bracket_doubts: u32,
     /// A line ended inside a one-line string, or a string ran on too long.
@@ -127,40 +129,15 @@ pub(super) struct Code {
     heredoc_dash: bool,
     reread: Vec<u8>,
     rereading: bool,
-    /// The bytes that mean something in plain code, a bit each. All are among [`stops`].
+    /// The bytes that mean something in plain code, a bit each.
     interesting: [u64; 2],
+    /// The same but for brackets and line feeds. Where there are fewer, the first is repeated.
+    needles: [u8; NEEDLES],
 }
 
-/// Whether a byte can matter in a state that skips. A few more can, which costs a look.
-#[inline]
-fn stops(b: u8) -> bool {
-    (b == b'\n')
-        | (b & 0xfe == b'"') // and #
-        | (b == b'$')
-        | (b == b'\'')
-        | (b & 0xfe == b'(') // and )
-        | (b == b'*')
-        | (b == b'-')
-        | (b == b'/')
-        | (b == b'<')
-        | (b == b'`')
-        | ((b | 0x20).wrapping_sub(b'{') <= 2) // [ \ ] { | }
-}
-
-/// The stops of a block that are still ahead.
-#[derive(Clone, Copy)]
-struct Next<'a> {
-    stops: u64,
-    bytes: &'a [u8],
-}
-
-impl Next<'_> {
-    /// The next one that is wanted, or the end of the block.
-    #[inline]
-    fn find(&self, wanted: impl Fn(u8) -> bool) -> usize {
-        places(self.stops).find(|n| wanted(self.bytes[*n])).unwrap_or(self.bytes.len())
-    }
-}
+/// Most bytes that a dialect stops at, brackets and line feeds aside. The first [`FEW`] are enough for most dialects.
+const NEEDLES: usize = 6;
+const FEW: usize = 4;
 
 #[inline]
 fn is_in(set: &[u64; 2], b: u8) -> bool {
@@ -170,9 +147,15 @@ fn is_in(set: &[u64; 2], b: u8) -> bool {
 impl Code {
     pub(super) fn new(dialect: Dialect) -> Code {
         let mut interesting = [0; 2];
+        let mut needles = [b'"'; NEEDLES];
+        let mut count = 1;
         let mut add = |bytes: &[u8], on: bool| {
             for b in bytes.iter().filter(|_| on) {
                 interesting[usize::from(b >> 6)] |= 1 << (b & 63);
+                if !b"\n()[]{}\"".contains(b) {
+                    needles[count] = *b;
+                    count += 1;
+                }
             }
         };
         add(b"\n\"", true);
@@ -187,7 +170,8 @@ impl Code {
         Code {
             dialect,
             state: State::Plain,
-            stack: Vec::new(),
+            stack: vec![0],
+            depth: 1,
             bracket_doubts: 0,
             string_doubts: 0,
             opened_at: 0,
@@ -204,36 +188,47 @@ impl Code {
             reread: Vec::new(),
             rereading: false,
             interesting,
+            needles,
         }
     }
 
     pub(super) fn feed(&mut self, at: u64, bytes: &[u8]) {
         for (n, part) in bytes.chunks(BLOCK).enumerate() {
-            self.feed_block(at + u64::try_from(n * BLOCK).unwrap_or(u64::MAX), part, mask(&block(part), stops));
+            self.feed_block(at + u64::try_from(n * BLOCK).unwrap_or(u64::MAX), part, &Block::new(part));
         }
     }
 
-    /// Takes up to 64 bytes, of which those with a set bit may change something in a state that skips.
-    fn feed_block(&mut self, at: u64, bytes: &[u8], stops: u64) {
+    /// Takes up to 64 bytes.
+    fn feed_block(&mut self, at: u64, bytes: &[u8], block: &Block) {
         let offset = |n: usize| at + u64::try_from(n).unwrap_or(u64::MAX);
         let simple = !self.follows();
+        let stops = self.stops(block, simple);
+        // Without templates, brackets that are in doubt say nothing any more.
+        let counted = simple && self.dialect.brackets && self.bracket_doubts == 0;
+        let brackets = if counted { block.mask(bracket) } else { 0 };
         let mut i = 0;
         while i < bytes.len() {
-            let next = Next { stops: stops & u64::MAX << i, bytes };
+            let next = |places: u64| ((places & between(i, BLOCK)).trailing_zeros() as usize).min(bytes.len());
             let end = match self.state {
-                State::Plain if simple => self.pass_brackets(at, next),
-                State::Plain => next.find(|b| is_in(&self.interesting, b)),
+                State::Plain if simple => {
+                    let end = self.pass_slashes(bytes, stops & between(i, BLOCK));
+                    self.count_brackets(at, bytes, brackets & between(i, end));
+                    end
+                }
+                State::Plain => next(stops),
                 State::LineComment
                 | State::Copy { matched: 3 }
-                | State::HeredocBody { ok: false, start: false, .. } => next.find(|b| b == b'\n'),
-                State::Block { star: false, slash: false, .. } => next.find(|b| b == b'*' || b == b'/'),
+                | State::HeredocBody { ok: false, start: false, .. } => next(block.all(b'\n')),
+                State::Block { star: false, slash: false, .. } => next(block.mask(|v| is(v, b'*') | is(v, b'/'))),
                 State::Str { q, esc: false } | State::Triple { q, run: 0, esc: false } => {
-                    next.find(|b| b == q || b == b'\\' || b == b'\n')
+                    next(block.mask(|v| is(v, q) | is(v, b'\\') | is(v, b'\n')))
                 }
                 State::Template { esc: false, dollar: false } => {
-                    next.find(|b| matches!(b, b'`' | b'\\' | b'$' | b'\n'))
+                    next(block.mask(|v| is(v, b'`') | is(v, b'\\') | is(v, b'$') | is(v, b'\n')))
                 }
-                State::Raw { run: 0, ended: false, .. } => next.find(|b| matches!(b, b'"' | b'\'' | b'`' | b'\n')),
+                State::Raw { run: 0, ended: false, .. } => {
+                    next(block.mask(|v| is(v, b'"') | is(v, b'\'') | is(v, b'`') | is(v, b'\n')))
+                }
                 _ => i,
             };
             if end > i {
@@ -255,22 +250,76 @@ impl Code {
         }
     }
 
-    /// Reads plain code up to the next byte that is neither a bracket nor a line feed, in a dialect that does not
-    /// [follow](Code::follows) it.
+    /// Where plain code stops. In a dialect that does not [follow](Code::follows) it, brackets are counted apart, and
+    /// line feeds matter behind the tag of a heredoc only.
     #[inline]
-    fn pass_brackets(&mut self, at: u64, mut next: Next<'_>) -> usize {
-        let brackets = self.dialect.brackets;
+    fn stops(&self, block: &Block, simple: bool) -> u64 {
+        let [a, b, c, d, e, f] = self.needles;
+        let few = |v: Lanes| is(v, a) | is(v, b) | is(v, c) | is(v, d);
+        let mut stops = block.mask(few);
+        if self.needles[FEW] != self.needles[0] {
+            stops |= block.mask(|v| is(v, e) | is(v, f));
+        }
+        if !simple || self.dialect.heredoc {
+            stops |= block.all(b'\n');
+        }
+        if !simple && self.dialect.brackets {
+            stops |= block.mask(bracket);
+        }
+        stops
+    }
+
+    /// The first stop that is not a slash which begins no comment, or the end of the block.
+    #[inline]
+    fn pass_slashes(&self, bytes: &[u8], mut stops: u64) -> usize {
         loop {
-            let n = next.stops.trailing_zeros() as usize;
-            let Some(b) = next.bytes.get(n) else { return next.bytes.len() };
-            match b {
-                b'(' | b'[' | b'{' if brackets => self.push(at + u64::try_from(n).unwrap_or(u64::MAX), *b),
-                b')' | b']' | b'}' if brackets => self.pop(*b),
-                b'\n' if !self.heredoc => {}
-                b if is_in(&self.interesting, *b) => return n,
-                _ => {}
+            let n = stops.trailing_zeros() as usize;
+            let Some(b) = bytes.get(n) else { return bytes.len() };
+            if *b != b'/' || bytes.get(n + 1).is_none_or(|b| matches!(b, b'/' | b'*')) {
+                return n;
             }
-            next.stops &= next.stops - 1;
+            stops &= stops - 1;
+        }
+    }
+
+    /// Counts brackets of plain code, in a dialect without templates. Without branches that depend on the text.
+    #[inline]
+    fn count_brackets(&mut self, at: u64, bytes: &[u8], mut places: u64) {
+        let most = self.depth + places.count_ones() as usize;
+        if most > MAX_DEPTH {
+            return self.count_deep_brackets(at, bytes, places);
+        }
+        if most >= self.stack.len() {
+            self.stack.resize((most + 1).next_power_of_two(), 0);
+        }
+        let stack = &mut self.stack[..];
+        let mut depth = self.depth;
+        while places != 0 {
+            let n = places.trailing_zeros() as usize;
+            places &= places - 1;
+            let b = bytes[n];
+            let closes = usize::from(b >> 2 & 1 | u8::from(b == b')'));
+            let between = stack[depth - 1].to_be_bytes()[0] ^ b;
+            if closes != 0 && !matches!(between, PARENTHESES | OTHERS) {
+                self.bracket_doubts += 1;
+                self.depth = 1;
+                return;
+            }
+            stack[depth] = entry(b, at + u64::try_from(n).unwrap_or(u64::MAX));
+            depth = depth + 1 - 2 * closes;
+        }
+        self.depth = depth;
+    }
+
+    #[cold]
+    fn count_deep_brackets(&mut self, at: u64, bytes: &[u8], mut places: u64) {
+        while places != 0 {
+            let n = places.trailing_zeros() as usize;
+            places &= places - 1;
+            match bytes[n] {
+                b @ (b'(' | b'[' | b'{') => self.push(at + u64::try_from(n).unwrap_or(u64::MAX), b),
+                b => self.pop(b),
+            }
         }
     }
 
@@ -283,11 +332,12 @@ impl Code {
     pub(super) fn open(&self, out: &mut Vec<(&'static str, u64)>) {
         if self.bracket_doubts == 0 && self.string_doubts == 0 {
             let place = |e: &u64| e & ((1 << 56) - 1);
-            if let Some(e) = self.stack.first() {
+            let open = &self.stack[1..self.depth];
+            if let Some(e) = open.first() {
                 out.push(("open-bracket", place(e)));
             }
-            if self.stack.len() > 1 {
-                out.extend(self.stack.last().map(|e| ("open-bracket", place(e))));
+            if open.len() > 1 {
+                out.extend(open.last().map(|e| ("open-bracket", place(e))));
             }
         }
         if self.string_doubts > 0 {
@@ -311,6 +361,11 @@ impl Code {
             return;
         }
         out.push((code, self.opened_at));
+    }
+
+    /// Whether nothing that follows can make it say anything.
+    pub(super) fn silent(&self) -> bool {
+        self.string_doubts > 0
     }
 
     pub(super) fn memory(&self) -> usize {
@@ -513,26 +568,27 @@ impl Code {
     }
 
     fn push(&mut self, at: u64, b: u8) {
-        if self.stack.len() < MAX_DEPTH {
-            self.stack.push(u64::from(b) << 56 | at & ((1 << 56) - 1));
-        } else {
-            self.bracket_doubts += 1;
-            self.stack.clear();
+        if self.depth > MAX_DEPTH {
+            self.doubt_brackets();
+            self.depth = 1;
+            return;
         }
+        if self.depth == self.stack.len() {
+            self.stack.resize(2 * self.depth, 0);
+        }
+        self.stack[self.depth] = entry(b, at);
+        self.depth += 1;
     }
 
     fn pop(&mut self, b: u8) {
-        let Some(top) = self.stack.pop() else {
-            self.bracket_doubts += 1;
-            return;
-        };
-        let open = top.to_be_bytes()[0];
+        let open = self.stack[self.depth - 1].to_be_bytes()[0];
+        self.depth = (self.depth - 1).max(1);
         match (open, b) {
             (b'(', b')') | (b'[', b']') | (b'{', b'}') => {}
             (b'$', b'}') => self.state = State::Template { esc: false, dollar: false },
             _ => {
-                self.bracket_doubts += 1;
-                self.stack.clear();
+                self.doubt_brackets();
+                self.depth = 1;
             }
         }
     }
@@ -540,4 +596,14 @@ impl Code {
     fn doubt_brackets(&mut self) {
         self.bracket_doubts += 1;
     }
+}
+
+/// What an opener and its closer differ in.
+const PARENTHESES: u8 = b'(' ^ b')';
+const OTHERS: u8 = b'[' ^ b']';
+
+/// An open bracket and its place.
+#[inline]
+fn entry(b: u8, at: u64) -> u64 {
+    u64::from(b) << 56 | at & ((1 << 56) - 1)
 }
