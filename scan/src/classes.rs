@@ -9,7 +9,7 @@ use crate::expr::Expr;
 use crate::nearby::Gate;
 use crate::parallel;
 use crate::shape::ByteSet;
-use crate::simd::{BLOCK, RUN, Runs};
+use crate::simd::{RUN, Runs};
 
 /// How many bytes of a span the trigger tables look at.
 pub(crate) const PLACES: usize = 8;
@@ -61,16 +61,18 @@ impl Triggers {
     }
 
     /// A bit for each place among the first `n` of `bytes` where guard and next bytes may fit a bucket of `open`, or are
-    /// not there yet. `n` is at least 1 and at most [`BLOCK`].
+    /// not there yet. `n` is at least 1 and at most [`crate::simd::BLOCK`].
     pub(crate) fn places(&self, bytes: &[u8], n: usize, open: u32) -> u64 {
-        let sure = n.min(bytes.len().saturating_sub(RUN - 1));
-        // What stands too near the end to be looked at.
-        let unsure = (u64::MAX >> (BLOCK - n)) & !(u64::MAX.checked_shr((BLOCK - sure) as u32).unwrap_or(0));
-        unsure | if sure == 0 { 0 } else { self.runs.places(bytes, sure, open) }
+        self.runs.places(bytes, n, open)
     }
 
     /// The buckets that guard and span at the beginning of `bytes` fit; what is not there yet may be anything.
     pub(crate) fn fitting(&self, bytes: &[u8]) -> u32 {
+        if let Some([guard, span @ ..]) = bytes.first_chunk::<{ PLACES + 1 }>() {
+            // Without branches: nearly everything that comes here fits the first few.
+            let fits = self.bytes.iter().zip(span).map(|(table, b)| table[usize::from(*b)]);
+            return fits.fold(self.guard[usize::from(*guard)], |bits, fits| bits & fits);
+        }
         let guard = self.guard[usize::from(bytes[0])];
         self.bytes.iter().zip(&bytes[1..]).fold(guard, |bits, (table, b)| bits & table[usize::from(*b)])
     }
@@ -103,7 +105,8 @@ impl Triggers {
 }
 
 /// Puts rules into buckets: lists of indices. Acting and reporting ones apart, so that a rule that only reports never
-/// holds a byte; those that need a nearby word apart, so that they cost nothing without one.
+/// holds a byte; those that need a nearby word apart, so that they cost nothing without one; and those that ask that
+/// none stands there, so that the others need not ask.
 pub(crate) fn buckets(rules: &[ClassRule]) -> Vec<Vec<u32>> {
     let texts = Texts::new();
     let mut buckets: Vec<Bucket> = Vec::new();
@@ -149,8 +152,8 @@ pub(crate) fn buckets(rules: &[ClassRule]) -> Vec<Vec<u32>> {
 pub(crate) fn key(rules: &[ClassRule]) -> [u8; 32] {
     let mut hash = blake3::Hasher::new();
     for r in rules {
-        let (acting, gated) = r.kind();
-        hash.update(&[u8::from(acting), u8::from(gated)]);
+        let Kind { acting, asks } = r.kind();
+        hash.update(&[u8::from(acting), asks as u8]);
         r.places().iter().for_each(|p| {
             hash.update(&p.to_le_bytes());
         });
@@ -183,9 +186,13 @@ fn cheapest(buckets: &[Bucket], i: usize, texts: &Texts) -> Option<(f32, usize)>
 }
 
 impl ClassRule {
-    /// Acting, gated.
-    fn kind(&self) -> (bool, bool) {
-        (self.acting, self.gate.nearby.is_some())
+    fn kind(&self) -> Kind {
+        let asks = match self.gate {
+            Gate { nearby: Some(_), .. } => Asks::Word,
+            Gate { unless: Some(_), .. } => Asks::NoWord,
+            _ => Asks::Nothing,
+        };
+        Kind { acting: self.acting, asks }
     }
 
     fn places(&self) -> [u128; PLACES + 1] {
@@ -195,10 +202,26 @@ impl ClassRule {
     }
 }
 
+/// Rules that differ in it stay apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Kind {
+    acting: bool,
+    asks: Asks,
+}
+
+/// What a rule asks of the words before it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    Nothing,
+    /// That some are not there.
+    NoWord,
+    /// That some are.
+    Word,
+}
+
 struct Bucket {
     rules: Vec<u32>,
-    /// Acting, gated: buckets that differ in it stay apart.
-    kind: (bool, bool),
+    kind: Kind,
     places: [u128; PLACES + 1],
     /// How often its tables fit a text, in some unit.
     cost: f32,
@@ -207,13 +230,13 @@ struct Bucket {
 impl Bucket {
     fn of(index: u32, rule: &ClassRule, texts: &Texts) -> Bucket {
         let (kind, places) = (rule.kind(), rule.places());
-        Bucket { rules: vec![index], kind, cost: texts.cost(&places, kind.1, f32::INFINITY), places }
+        Bucket { rules: vec![index], kind, cost: texts.cost(&places, kind.asks, f32::INFINITY), places }
     }
 
     fn merge(&mut self, other: Bucket, texts: &Texts) {
         self.places = self.places_with(&other);
         self.rules.extend(other.rules);
-        self.cost = texts.cost(&self.places, self.kind.1, f32::INFINITY);
+        self.cost = texts.cost(&self.places, self.kind.asks, f32::INFINITY);
     }
 
     fn places_with(&self, other: &Bucket) -> [u128; PLACES + 1] {
@@ -226,7 +249,7 @@ impl Bucket {
             return None;
         }
         let now = self.cost + other.cost;
-        Some(texts.cost(&self.places_with(other), self.kind.1, limit + now) - self.cost - other.cost)
+        Some(texts.cost(&self.places_with(other), self.kind.asks, limit + now) - self.cost - other.cost)
     }
 }
 
@@ -257,9 +280,9 @@ impl Texts {
     }
 
     /// How often a text fits `places`. Not looked at further once it is beyond `limit`, with a margin for rounding.
-    fn cost(&self, places: &[u128], gated: bool, limit: f32) -> f32 {
+    fn cost(&self, places: &[u128], asks: Asks, limit: f32) -> f32 {
         // A word that opens the gate is rare.
-        let rare = if gated { 0.01 } else { 1.0 };
+        let rare = if asks == Asks::Word { 0.01 } else { 1.0 };
         let limit = limit * 1.001 / rare;
         let mut cost = 0.0;
         for (weight, sums) in &self.kinds {

@@ -470,8 +470,12 @@ impl Pass<'_> {
         let mut at = self.fresh;
         while at < self.w.end() {
             let to = self.w.end().min(at + BLOCK as u64);
-            let words = f.near.between(at.saturating_sub(Nearby::MAX_WITHIN as u64), to);
-            let open = words.fold(t.free, |open, word| open | t.opened_by[word as usize]);
+            let open = if f.near.is_empty() {
+                t.free
+            } else {
+                let words = f.near.between(at.saturating_sub(Nearby::MAX_WITHIN as u64), to);
+                words.fold(t.free, |open, word| open | t.opened_by[word as usize])
+            };
             self.class_block(f, at, to, open);
             at = to;
         }
@@ -480,21 +484,17 @@ impl Pass<'_> {
     /// The same for `from..to`, at most [`BLOCK`] bytes, and the buckets in `open`.
     fn class_block(&mut self, f: &mut StreamFilter, from: u64, to: u64, open: u32) {
         let bytes = self.w.slice(from - 1, self.w.end());
-        let mut places = self.rules.triggers.places(bytes, (to - from) as usize, open);
-        while places != 0 {
-            self.class_starts(f, from + u64::from(places.trailing_zeros()), open);
-            places &= places - 1;
-        }
-    }
-
-    /// Starts the buckets among `bits` that fit at `at`.
-    fn class_starts(&mut self, f: &mut StreamFilter, at: u64, bits: u32) {
         let rules = self.rules;
-        let mut bits = bits & rules.triggers.fitting(self.w.slice(at - 1, self.w.end()));
-        while bits != 0 {
-            let bucket = bits.trailing_zeros() as usize;
-            bits &= bits - 1;
-            self.start(f, rules.triggers.groups[bucket], at);
+        let mut places = rules.triggers.places(bytes, (to - from) as usize, open);
+        while places != 0 {
+            let place = places.trailing_zeros();
+            places &= places - 1;
+            let mut bits = open & rules.triggers.fitting(&bytes[place as usize..]);
+            while bits != 0 {
+                let bucket = bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                self.start(f, rules.triggers.groups[bucket], from + u64::from(place));
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! What is looked for is chosen here, and where it is cut; finding it is the candidate stage's work (`candidates`).
 //! ASCII case is folded; which cases can really stand in the text is the needle's to say.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use regex_syntax::hir::{Class, Hir, HirKind, literal};
 
@@ -21,13 +21,72 @@ pub(crate) fn prefixes(parts: &[&Hir]) -> Option<Vec<Vec<u8>>> {
         .limit_class(12)
         .limit_repeat(8)
         .limit_literal_len(MAX_LITERAL)
-        .limit_total(500);
+        .limit_total(MOST);
     let mut front = Vec::new();
     begin(parts, &mut front);
-    let seq = extractor.extract(&Hir::concat(front));
-    let mut out: Vec<Vec<u8>> = seq.literals()?.iter().map(|l| l.as_bytes().to_ascii_lowercase()).collect();
-    distinct(&mut out);
-    (!out.is_empty() && out.iter().all(|l| !l.is_empty())).then_some(out)
+    let of = |h: &Hir| -> Option<Vec<Vec<u8>>> {
+        let seq = extractor.extract(h);
+        let mut out: Vec<Vec<u8>> = seq.literals()?.iter().map(|l| l.as_bytes().to_ascii_lowercase()).collect();
+        distinct(&mut out);
+        (!out.is_empty() && out.iter().all(|l| !l.is_empty())).then_some(out)
+    };
+    // The extractor shortens all literals where there are too many; so alternatives are taken each by itself.
+    let mut branches = Vec::new();
+    branch(front.clone(), &mut branches);
+    let each: Option<Vec<Vec<Vec<u8>>>> = branches.iter().map(of).collect();
+    let mut all = each.map(|each| each.concat()).unwrap_or_default();
+    distinct(&mut all);
+    let mut out = if (1..=MOST).contains(&all.len()) { Some(all) } else { of(&Hir::concat(front)) }?;
+    gather(&mut out);
+    Some(out)
+}
+
+/// Where nearly every digit may follow, literals end before it: what follows is looked at anyway, and a hundred literals
+/// for one country's numbers make the candidate stage slower for every text.
+fn gather(literals: &mut Vec<Vec<u8>>) {
+    for len in (LONG_ENOUGH..=MAX_LITERAL).rev() {
+        let mut digits: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+        for l in literals.iter().filter(|l| l.len() == len + 1 && l[len].is_ascii_digit()) {
+            *digits.entry(l[..len].to_vec()).or_default() += 1;
+        }
+        digits.retain(|_, n| *n >= MANY_DIGITS);
+        literals.iter_mut().filter(|l| l.len() > len && digits.contains_key(&l[..len])).for_each(|l| l.truncate(len));
+        distinct(literals);
+    }
+}
+
+/// A literal of so many bytes is rare enough without the digits behind it.
+const LONG_ENOUGH: usize = 3;
+/// So many different digits behind a literal are nearly all.
+const MANY_DIGITS: usize = 7;
+
+/// Most literals of a rule.
+pub(crate) const MOST: usize = 500;
+/// Most alternatives that are looked at each by itself.
+const MAX_BRANCHES: usize = 128;
+
+/// Takes an expression that begins with alternatives apart.
+fn branch(items: Vec<Hir>, out: &mut Vec<Hir>) {
+    let (first, rest) = match items.split_first() {
+        Some((first, rest)) if out.len() < MAX_BRANCHES => (first, rest),
+        _ => return out.push(Hir::concat(items)),
+    };
+    match first.kind() {
+        HirKind::Alternation(alternatives) => alternatives.iter().for_each(|a| {
+            let mut items = flat(a);
+            items.extend_from_slice(rest);
+            branch(items, out);
+        }),
+        HirKind::Capture(c) => branch([&flat(&c.sub), rest].concat(), out),
+        _ => out.push(Hir::concat(items)),
+    }
+}
+
+fn flat(h: &Hir) -> Vec<Hir> {
+    match h.kind() {
+        HirKind::Concat(items) => items.clone(),
+        _ => vec![h.clone()],
+    }
 }
 
 /// As much of the beginning as a literal can be taken from, case folded.
@@ -130,6 +189,17 @@ const BEHIND: [&[u8; 32]; 32] = [
     b"cdbddddecghdececlcabeffillg49gdz",
     b"kinnkmspnvvhkjjlqkgjnmloovi8hpkb",
 ];
+
+/// Every one of `fronts` with every one of `backs` behind it.
+pub(crate) fn joined(fronts: &[Vec<u8>], backs: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    fronts.iter().flat_map(|f| backs.iter().map(|b| [f.as_slice(), b].concat())).collect()
+}
+
+/// Whether none of them is another, or stands in another.
+pub(crate) fn are_apart(words: &[Vec<u8>]) -> bool {
+    let within = |a: &[u8], b: &[u8]| b.windows(a.len()).any(|w| w == a);
+    (0..words.len()).all(|i| (0..words.len()).all(|j| i == j || !within(&words[i], &words[j])))
+}
 
 /// A literal that begins with another one adds nothing.
 fn distinct(literals: &mut Vec<Vec<u8>>) {

@@ -36,6 +36,8 @@ const MAX_FIRST: usize = 40;
 
 /// Most literals of a rule: the extractor of literals stops at as many.
 const MAX_LITERALS: usize = 512;
+/// Most words of a keyed rule that are looked for whole.
+const MAX_WORDS: usize = 16;
 /// How many bytes behind a literal are looked at.
 pub(crate) const BEHIND: usize = 6;
 
@@ -62,8 +64,8 @@ pub(crate) enum Anchor {
 pub(crate) enum Key {
     /// Guard and PRE, run from the guard on.
     Whole(Expr),
-    /// PRE is a word in any case, then a gap: the literal stage has seen the word, so only the gap is run, from the
-    /// word's last byte on. Many rules share a gap, and then its automaton.
+    /// PRE is one of a few words in any case, then a gap: the literal stage has seen the word, so only the gap is run,
+    /// from the word's last byte on. Many rules share a gap, and then its automaton.
     Gap {
         /// What the guard byte may be.
         guard: ByteSet,
@@ -199,9 +201,9 @@ impl Plan {
 
 impl Draft {
     fn keyed(&self, guard: &Hir, rest: &Hir) -> Result<(Vec<Vec<u8>>, Key), String> {
-        let (literals, key) = match word_and_gap(rest) {
-            Some((word, gap)) if !has_look(guard) => {
-                (vec![word], Key::Gap { guard: all_bytes(guard), gap: Expr::of(&concat([any_byte(), gap])) })
+        let (literals, key) = match words_and_gap(rest) {
+            Some((words, gap)) if !has_look(guard) => {
+                (words, Key::Gap { guard: all_bytes(guard), gap: Expr::of(&concat([any_byte(), gap])) })
             }
             _ => {
                 let mut literals = literals::prefixes(&[rest]).filter(|l| usable(l, 2)).ok_or(
@@ -294,21 +296,54 @@ fn shortest(literals: &[Vec<u8>]) -> usize {
     literals.iter().map(Vec::len).min().unwrap_or(1)
 }
 
-/// The word that PRE begins with and what follows it, if the word is spelled in any case: then the literal stage, which
-/// folds case, has looked at all of it.
-fn word_and_gap(rest: &Hir) -> Option<(Vec<u8>, Hir)> {
+/// The words that PRE begins with and what follows them, if they are spelled in any case: then the literal stage, which
+/// folds case, has looked at all of them. `new[_ -]?relic` begins with four.
+fn words_and_gap(rest: &Hir) -> Option<(Vec<Vec<u8>>, Hir)> {
     let HirKind::Concat(items) = rest.kind() else { return None };
-    let mut word = Vec::new();
-    let mut n = 0;
-    for item in items {
-        match (literals::folded(item), item.kind()) {
-            (Some(b), _) => word.push(b),
-            (None, HirKind::Literal(l)) if !l.0.iter().any(u8::is_ascii_alphabetic) => word.extend_from_slice(&l.0),
-            _ => break,
+    let mut words = vec![Vec::new()];
+    let mut best = None;
+    for (i, item) in items.iter().enumerate() {
+        let Some(choices) = spellings(item) else { break };
+        words = literals::joined(&words, &choices);
+        if words.len() > MAX_WORDS || words.iter().any(|w| w.len() > literals::MAX_WORD) {
+            break;
         }
-        n += 1;
+        // What follows a word is read from its end on: no word may end inside another.
+        if shortest(&words) >= 3 && literals::are_apart(&words) {
+            best = Some((words.clone(), i + 1));
+        }
     }
-    (word.len() >= 3 && word.len() <= literals::MAX_WORD).then(|| (word, Hir::concat(items[n..].to_vec())))
+    best.map(|(words, n)| (words, Hir::concat(items[n..].to_vec())))
+}
+
+/// How a part of a word may be spelled, case folded; `None` if that is not a short list, or if only one case will do.
+fn spellings(h: &Hir) -> Option<Vec<Vec<u8>>> {
+    if let Some(b) = literals::folded(h) {
+        return Some(vec![vec![b]]);
+    }
+    let all = |items: &[Hir]| items.iter().map(spellings).collect::<Option<Vec<_>>>();
+    match h.kind() {
+        HirKind::Literal(l) => (!l.0.iter().any(u8::is_ascii_alphabetic)).then(|| vec![l.0.to_vec()]),
+        HirKind::Class(_) => {
+            let set = (h.properties().maximum_len() == Some(1)).then(|| all_bytes(h))?;
+            let few = set.count() <= MAX_WORDS && !(0..=255u8).any(|b| b.is_ascii_alphabetic() && set.has(b));
+            few.then(|| (0..=255u8).filter(|b| set.has(*b)).map(|b| vec![b]).collect())
+        }
+        HirKind::Repetition(r) if r.max == Some(1) => {
+            let mut choices = spellings(&r.sub)?;
+            choices.extend((r.min == 0).then(Vec::new));
+            Some(choices)
+        }
+        HirKind::Capture(c) => spellings(&c.sub),
+        HirKind::Concat(items) => {
+            let parts = all(items)?;
+            let few = parts.iter().try_fold(1usize, |n, p| n.checked_mul(p.len())).is_some_and(|n| n <= MAX_WORDS);
+            few.then(|| parts.iter().fold(vec![Vec::new()], |words, p| literals::joined(&words, p)))
+        }
+        HirKind::Alternation(items) => all(items).map(|parts| parts.concat()),
+        HirKind::Empty => Some(vec![Vec::new()]),
+        HirKind::Repetition(_) | HirKind::Look(_) => None,
+    }
 }
 
 /// A literal inside BODY behind a bounded head that cannot contain it.

@@ -747,7 +747,10 @@ impl<'a> Compiler<'a> {
     /// Makes groups of class rules.
     fn class_groups(&mut self, buckets: &[Vec<&ClassRule>], built: Vec<Vec<Piece>>) -> Result<Triggers, Fault> {
         let mut triggers = Triggers::new();
-        for (bucket, pieces) in buckets.iter().zip(built) {
+        let mut buckets: Vec<_> = buckets.iter().zip(built).collect();
+        // Where no word stands only the first few are open, and the others are not even looked at.
+        buckets.sort_by_key(|(bucket, _)| bucket.iter().all(|c| c.gate.nearby.is_some()));
+        for (bucket, pieces) in buckets {
             let mut rest = bucket.as_slice();
             for Piece { patterns, dfa, .. } in pieces {
                 let (bucket, behind) = rest.split_at(patterns.min(rest.len()));

@@ -56,7 +56,7 @@ impl Wanted {
 
 fn expected(wanted: &[Wanted], window: &[u8], fresh: usize) -> Vec<Hit> {
     let mut in_order: Vec<&Wanted> = wanted.iter().collect();
-    in_order.sort_by_key(|w| (std::cmp::Reverse(Portable::known(w.text.len())), w.id));
+    in_order.sort_by_key(|w| (std::cmp::Reverse(Portable::known(&w.needle())), w.id));
     let at = |end| in_order.iter().filter(move |w| w.ends_at(window, end)).map(move |w| Hit { literal: w.id, end });
     (fresh + 1..=window.len()).flat_map(at).collect()
 }

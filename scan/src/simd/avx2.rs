@@ -5,10 +5,10 @@
 
 use std::arch::x86_64::*;
 
-use super::{BLOCK, FACTOR, FOLD, GRAM_BITS, Grams, ROOM, Runs, TELLING};
+use super::{BLOCK, FACTOR, FOLD, GRAM_BITS, Grams, MISSING, OTHER_FACTOR, Places, ROOM, Runs, SHORT_BITS, TELLING};
 
 /// [`Grams::places`]; `None` without AVX2.
-pub(super) fn grams(table: &Grams, bytes: &[u8], n: usize) -> Option<(u64, u64)> {
+pub(super) fn grams(table: &Grams, bytes: &[u8], n: usize) -> Option<Places> {
     let bytes: &[u8; ROOM] = bytes.first_chunk()?;
     if !is_x86_feature_detected!("avx2") {
         return None;
@@ -18,35 +18,68 @@ pub(super) fn grams(table: &Grams, bytes: &[u8], n: usize) -> Option<(u64, u64)>
 }
 
 #[target_feature(enable = "avx2")]
-fn grams_of(table: &Grams, bytes: &[u8; ROOM], n: usize) -> (u64, u64) {
-    let spread = _mm256_setr_epi8(
-        0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6, // the first four places
-        4, 5, 6, 7, 5, 6, 7, 8, 6, 7, 8, 9, 7, 8, 9, 10, // the next four
+fn grams_of(table: &Grams, bytes: &[u8; ROOM], n: usize) -> Places {
+    let last_four = _mm256_setr_epi8(
+        2, 3, 4, 5, 3, 4, 5, 6, 4, 5, 6, 7, 5, 6, 7, 8, // the first four places
+        6, 7, 8, 9, 7, 8, 9, 10, 8, 9, 10, 11, 9, 10, 11, 12, // the next four
     );
-    let (mut longer, mut pairs) = (0, 0);
+    let two_before = _mm256_setr_epi8(
+        0, 1, -1, -1, 1, 2, -1, -1, 2, 3, -1, -1, 3, 4, -1, -1, // the same places
+        4, 5, -1, -1, 5, 6, -1, -1, 6, 7, -1, -1, 7, 8, -1, -1,
+    );
+    let fold = _mm256_set1_epi32(FOLD as i32);
+    let factor = _mm256_set1_epi32(FACTOR as i32);
+    let other_factor = _mm256_set1_epi32(OTHER_FACTOR as i32);
+    let mut out = Places { fives: 0, threes: 0, twos: 0 };
     for at in (0..n).step_by(8) {
         // SAFETY: `at` is at most 56, so all 16 bytes are in the array.
-        let raw = unsafe { _mm_loadu_si128(bytes.as_ptr().add(at).cast()) };
-        let gram = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(raw), spread);
-        let gram = _mm256_or_si256(gram, _mm256_set1_epi32(FOLD as i32));
-        let product = _mm256_mullo_epi32(_mm256_srli_epi32::<8>(gram), _mm256_set1_epi32(FACTOR as i32));
-        let slot = _mm256_srli_epi32::<{ 32 - GRAM_BITS as i32 }>(product);
-        let low = _mm256_and_si256(gram, _mm256_set1_epi32(15));
-        let letter = _mm256_andnot_si256(_mm256_srli_epi32::<3>(gram), _mm256_srli_epi32::<2>(gram));
-        let high = _mm256_and_si256(letter, _mm256_set1_epi32(16));
-        let pair = _mm256_srli_epi32::<21>(gram);
-        let bit = _mm256_and_si256(_mm256_srli_epi32::<16>(gram), _mm256_set1_epi32(31));
-        // SAFETY: a slot has `GRAM_BITS` bits and a pair eleven: both are inside their tables.
-        let (long, short) = unsafe {
+        let raw = _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(bytes.as_ptr().add(at).cast()) });
+        let gram = _mm256_or_si256(_mm256_shuffle_epi8(raw, last_four), fold);
+        let before = _mm256_or_si256(_mm256_shuffle_epi8(raw, two_before), fold);
+        let first = _mm256_or_si256(_mm256_srli_epi32::<8>(before), fold);
+        let five = _mm256_add_epi32(_mm256_mullo_epi32(first, other_factor), _mm256_mullo_epi32(gram, factor));
+        let three = _mm256_mullo_epi32(_mm256_srli_epi32::<8>(gram), factor);
+        let two = _mm256_mullo_epi32(_mm256_srli_epi32::<16>(gram), factor);
+        // SAFETY: a hash is shifted to as many bits as its table has words.
+        let (fives, threes, twos) = unsafe {
             (
-                _mm256_i32gather_epi32::<4>(table.longer.as_ptr().cast(), slot),
-                _mm256_i32gather_epi32::<4>(table.pairs.as_ptr().cast(), pair),
+                gather(&table.fives[..], _mm256_srli_epi32::<{ 32 - GRAM_BITS as i32 }>(five)),
+                gather(&table.threes[..], _mm256_srli_epi32::<{ 32 - GRAM_BITS as i32 }>(three)),
+                gather(&table.twos[..], _mm256_srli_epi32::<{ 32 - SHORT_BITS as i32 }>(two)),
             )
         };
-        longer |= signs(long, _mm256_or_si256(low, high)) << at;
-        pairs |= signs(short, bit) << at;
+        out.fives |= signs(fives, kind(before)) << at;
+        out.threes |= signs(threes, kind(gram)) << at;
+        out.twos |= signs(twos, kind(_mm256_srli_epi32::<8>(gram))) << at;
     }
-    (longer, pairs)
+    for one in &table.ones {
+        for at in [0, 32] {
+            // SAFETY: with what stands before the places 37 and 32 bytes are fewer than the array has.
+            let raw = unsafe { _mm256_loadu_si256(bytes.as_ptr().add(Grams::BEFORE + at).cast()) };
+            let same = _mm256_cmpeq_epi8(_mm256_or_si256(raw, fold), _mm256_set1_epi8(*one as i8));
+            out.twos |= u64::from(_mm256_movemask_epi8(same) as u32) << at;
+        }
+    }
+    out
+}
+
+/// The words at `indices`.
+///
+/// # Safety
+/// Every index is inside `table`.
+#[target_feature(enable = "avx2")]
+unsafe fn gather(table: &[u32], indices: __m256i) -> __m256i {
+    // SAFETY: as above.
+    unsafe { _mm256_i32gather_epi32::<4>(table.as_ptr().cast(), indices) }
+}
+
+/// [`super::kind`] of the lowest byte of each word.
+#[target_feature(enable = "avx2")]
+fn kind(folded: __m256i) -> __m256i {
+    let half = _mm256_and_si256(folded, _mm256_set1_epi32(0xc0));
+    let letter = _mm256_cmpeq_epi32(half, _mm256_set1_epi32(0x40));
+    let other = _mm256_or_si256(_mm256_and_si256(folded, _mm256_set1_epi32(3)), _mm256_set1_epi32(28));
+    _mm256_blendv_epi8(other, _mm256_and_si256(folded, _mm256_set1_epi32(31)), letter)
 }
 
 /// Of each word its bit `bit`, as a mask.
@@ -58,17 +91,17 @@ fn signs(words: __m256i, bit: __m256i) -> u64 {
 }
 
 /// [`Runs::places`]; `None` without AVX2.
-pub(super) fn runs(table: &Runs, bytes: &[u8], n: usize, kinds: u32) -> Option<u64> {
+pub(super) fn runs(table: &Runs, bytes: &[u8], there: usize, n: usize, kinds: u32) -> Option<u64> {
     let bytes: &[u8; ROOM] = bytes.first_chunk()?;
     if !is_x86_feature_detected!("avx2") {
         return None;
     }
     // SAFETY: AVX2 is there.
-    Some(unsafe { runs_of(table, bytes, n.min(BLOCK), kinds) })
+    Some(unsafe { runs_of(table, bytes, there, n.min(BLOCK), kinds) })
 }
 
 #[target_feature(enable = "avx2")]
-fn runs_of(table: &Runs, bytes: &[u8; ROOM], n: usize, kinds: u32) -> u64 {
+fn runs_of(table: &Runs, bytes: &[u8; ROOM], there: usize, n: usize, kinds: u32) -> u64 {
     let mut classes = [0u8; ROOM];
     for at in (0..ROOM).step_by(32) {
         // SAFETY: `ROOM` is a multiple of 32, so all 32 bytes are in both arrays.
@@ -77,13 +110,16 @@ fn runs_of(table: &Runs, bytes: &[u8; ROOM], n: usize, kinds: u32) -> u64 {
             _mm256_storeu_si256(classes.as_mut_ptr().add(at).cast(), of);
         }
     }
+    if let Some(missing) = classes.get_mut(there..) {
+        missing.fill(MISSING as u8);
+    }
     let mut found = 0;
     for at in (0..n).step_by(32) {
         let mut any = _mm256_setzero_si256();
         for (tables, kinds) in table.kinds.iter().zip(kinds.to_le_bytes()).filter(|(_, kinds)| *kinds != 0) {
             let mut fits = _mm256_set1_epi8(kinds as i8);
             for (place, kinds) in tables.iter().enumerate() {
-                // SAFETY: `at + place` is at most 36, so all 32 bytes are in the array.
+                // SAFETY: `at + place` is at most 40, so all 32 bytes are in the array.
                 let class = unsafe { _mm256_loadu_si256(classes.as_ptr().add(at + place).cast()) };
                 fits = _mm256_and_si256(fits, _mm256_shuffle_epi8(twice(kinds), class));
             }
@@ -99,7 +135,7 @@ fn runs_of(table: &Runs, bytes: &[u8; ROOM], n: usize, kinds: u32) -> u64 {
 #[target_feature(enable = "avx2")]
 fn classes_of(bytes: __m256i) -> __m256i {
     const BIT: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
-    const HALF: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 1, 1, 1, 1, 1, 1, 1, 1];
+    const HALF: [u8; 16] = [0, 0, 2, 3, 4, 5, 6, 7, 1, 1, 1, 1, 1, 1, 1, 1];
     let low = _mm256_and_si256(bytes, _mm256_set1_epi8(15));
     let high = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), _mm256_set1_epi8(15));
     let bit = _mm256_shuffle_epi8(twice(&BIT), high);

@@ -16,44 +16,105 @@ pub(crate) const BLOCK: usize = 64;
 /// Room for the bytes of a block, what stands before and behind it, and what a load reads too much.
 const ROOM: usize = BLOCK + 32;
 
-/// Log2 of the number of words in [`Grams`]' table of three bytes and more: 64 KiB.
+/// Log2 of the number of words in [`Grams`]' tables: 64 KiB each, and 16 KiB. What falls together by chance is looked at
+/// for nothing.
 const GRAM_BITS: u32 = 14;
+const SHORT_BITS: u32 = 12;
 /// Or-ed to four bytes: makes small letters of capitals, and takes some other bytes for one another.
 const FOLD: u32 = 0x2020_2020;
 
-/// Which endings of two to four bytes occur among needles. Case folded.
+/// Which endings of up to six bytes occur among needles. Case folded. In each table a word stands for the hash of an
+/// ending, and its bits for the kinds of byte before that.
 pub(crate) struct Grams {
-    /// At the hash of three bytes a bit for each kind of byte before them.
-    longer: Box<[u32; 1 << GRAM_BITS]>,
-    /// A bit for each two bytes.
-    pairs: Box<[u32; 1 << 11]>,
+    /// Endings of five bytes.
+    fives: Box<[u32; 1 << GRAM_BITS]>,
+    /// Of three.
+    threes: Box<[u32; 1 << GRAM_BITS]>,
+    /// Of two.
+    twos: Box<[u32; 1 << SHORT_BITS]>,
+    /// Of one; what stands before is not asked.
+    ones: Vec<u8>,
+}
+
+/// The places where an ending may end, by how many bytes of it were looked at, the one before it not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Places {
+    pub(crate) fives: u64,
+    pub(crate) threes: u64,
+    pub(crate) twos: u64,
 }
 
 impl Grams {
+    /// How many bytes before a place are looked at.
+    pub(crate) const BEFORE: usize = 5;
+
     pub(crate) fn new() -> Grams {
-        Grams { longer: Box::new([0; 1 << GRAM_BITS]), pairs: Box::new([0; 1 << 11]) }
+        let hashes = || Box::new([0; 1 << GRAM_BITS]);
+        Grams { fives: hashes(), threes: hashes(), twos: Box::new([0; 1 << SHORT_BITS]), ones: Vec::new() }
+    }
+
+    /// Adds an ending of five bytes and what may stand before it.
+    pub(crate) fn add_five(&mut self, before: u32, [a, b, c, d, e]: [u8; 5]) {
+        let hash = hash_of_five(u32::from_le_bytes([a, 0, 0, 0]) | FOLD, u32::from_le_bytes([b, c, d, e]) | FOLD);
+        self.fives[(hash >> (32 - GRAM_BITS)) as usize] |= before;
     }
 
     /// Adds an ending of three bytes and what may stand before it.
-    pub(crate) fn add(&mut self, before: u8, ending: [u8; 3]) {
-        let gram = u32::from_le_bytes([before, ending[0], ending[1], ending[2]]) | FOLD;
-        self.longer[slot(gram)] |= 1 << kind(gram);
+    pub(crate) fn add_three(&mut self, before: u32, [a, b, c]: [u8; 3]) {
+        let gram = u32::from_le_bytes([0, a, b, c]) | FOLD;
+        self.threes[(hash_of_three(gram) >> (32 - GRAM_BITS)) as usize] |= before;
     }
 
-    /// Adds an ending of two bytes.
-    pub(crate) fn add_pair(&mut self, ending: [u8; 2]) {
-        let (word, bit) = pair(u32::from_le_bytes([0, 0, ending[0], ending[1]]) | FOLD);
-        self.pairs[word] |= 1 << bit;
+    /// Adds an ending of two bytes and what may stand before it.
+    pub(crate) fn add_two(&mut self, before: u32, [a, b]: [u8; 2]) {
+        let gram = u32::from_le_bytes([0, 0, a, b]) | FOLD;
+        self.twos[(hash_of_two(gram) >> (32 - SHORT_BITS)) as usize] |= before;
     }
 
-    /// Of the `n` places that are three bytes into `bytes`, at most [`BLOCK`]: where one of the endings may end, those of
-    /// three and more first, then those of two.
-    pub(crate) fn places(&self, bytes: &[u8], n: usize) -> (u64, u64) {
-        let (longer, pairs) = with_room(bytes, n, 3, |bytes| self.of_room(bytes, n));
-        (longer & first(n), pairs & first(n))
+    /// Adds an ending of one byte.
+    pub(crate) fn add_one(&mut self, b: u8) {
+        let folded = b | FOLD as u8;
+        if !self.ones.contains(&folded) {
+            self.ones.push(folded);
+        }
     }
 
-    fn of_room(&self, bytes: &[u8], n: usize) -> (u64, u64) {
+    /// How many slots endings fall into, see [`Grams::slot_of_five`] and its like.
+    pub(crate) const SLOTS: usize = 1 << GRAM_BITS;
+    /// The same for [`Grams::slot_of_one`].
+    pub(crate) const SHORT_SLOTS: usize = 256;
+
+    /// Where an ending of five bytes falls. `last`: the last eight bytes, the last one highest.
+    pub(crate) fn slot_of_five(last: u64) -> usize {
+        let (one, four) = ((last >> 24 & 0xff) as u32, (last >> 32) as u32);
+        (hash_of_five(one | FOLD, four | FOLD) >> (32 - GRAM_BITS)) as usize
+    }
+
+    /// The same for three bytes.
+    pub(crate) fn slot_of_three(last: u64) -> usize {
+        (hash_of_three((last >> 32) as u32 | FOLD) >> (32 - GRAM_BITS)) as usize
+    }
+
+    /// The same for one byte.
+    pub(crate) fn slot_of_one(last: u64) -> usize {
+        ((last >> 56) as u32 | FOLD) as usize & 0xff
+    }
+
+    /// The kind of a byte, as a bit.
+    pub(crate) fn kind_of(b: u8) -> u32 {
+        1 << kind(u32::from(b) | FOLD)
+    }
+
+    /// Of the `n` places that are [`Grams::BEFORE`] bytes into `bytes`, at most [`BLOCK`]: where one of the endings may
+    /// end.
+    pub(crate) fn places(&self, bytes: &[u8], n: usize) -> Places {
+        with_room(bytes, |bytes| {
+            let Places { fives, threes, twos } = self.of_room(bytes, n);
+            Places { fives: fives & first(n), threes: threes & first(n), twos: twos & first(n) }
+        })
+    }
+
+    fn of_room(&self, bytes: &[u8], n: usize) -> Places {
         #[cfg(target_arch = "x86_64")]
         if let Some(places) = avx2::grams(self, bytes, n) {
             return places;
@@ -61,56 +122,76 @@ impl Grams {
         self.portable(bytes, n)
     }
 
-    fn portable(&self, bytes: &[u8], n: usize) -> (u64, u64) {
-        let (mut longer, mut pairs) = (0, 0);
-        let mut gram = u32::from_le_bytes([0, bytes[0], bytes[1], bytes[2]]);
-        for (i, b) in bytes[3..3 + n].iter().enumerate() {
-            gram = gram >> 8 | u32::from(*b) << 24;
-            let folded = gram | FOLD;
-            let (word, bit) = pair(folded);
-            longer |= u64::from(self.longer[slot(folded)] >> kind(folded) & 1) << i;
-            pairs |= u64::from(self.pairs[word] >> bit & 1) << i;
+    fn portable(&self, bytes: &[u8], n: usize) -> Places {
+        let mut out = Places { fives: 0, threes: 0, twos: 0 };
+        for (i, last) in bytes.windows(Grams::BEFORE + 1).take(n).enumerate() {
+            let [before_five, first, before_three, before_two, ..] =
+                [last[0], last[1], last[2], last[3]].map(u32::from);
+            let gram = u32::from_le_bytes([last[2], last[3], last[4], last[5]]) | FOLD;
+            let five = (hash_of_five(first | FOLD, gram) >> (32 - GRAM_BITS)) as usize;
+            let three = (hash_of_three(gram) >> (32 - GRAM_BITS)) as usize;
+            let two = (hash_of_two(gram) >> (32 - SHORT_BITS)) as usize;
+            out.fives |= u64::from(self.fives[five] >> kind(before_five | FOLD) & 1) << i;
+            out.threes |= u64::from(self.threes[three] >> kind(before_three | FOLD) & 1) << i;
+            let one = self.ones.contains(&((gram >> 24) as u8));
+            out.twos |= u64::from(self.twos[two] >> kind(before_two | FOLD) & 1 | u32::from(one)) << i;
         }
-        (longer, pairs)
+        out
     }
 }
 
-/// The slot of the last three of four bytes.
-fn slot(gram: u32) -> usize {
-    ((gram >> 8).wrapping_mul(FACTOR) >> (32 - GRAM_BITS)) as usize
-}
-
-/// The high bits of a product with it depend on every byte.
+/// The high bits of a product with them depend on every byte.
 const FACTOR: u32 = 0x9e37_79b1;
+const OTHER_FACTOR: u32 = 0x85eb_ca77;
 
-/// One of 32 kinds of the first of four bytes: letters are told from other bytes.
-fn kind(gram: u32) -> u32 {
-    gram & 15 | gram >> 2 & !(gram >> 3) & 16
+/// A hash of one byte and the four behind it.
+fn hash_of_five(one: u32, four: u32) -> u32 {
+    one.wrapping_mul(OTHER_FACTOR).wrapping_add(four.wrapping_mul(FACTOR))
 }
 
-/// Word and bit of the last two of four bytes.
-fn pair(gram: u32) -> (usize, u32) {
-    ((gram >> 21) as usize, gram >> 16 & 31)
+/// A hash of the last three of four bytes.
+fn hash_of_three(gram: u32) -> u32 {
+    (gram >> 8).wrapping_mul(FACTOR)
+}
+
+/// A hash of the last two of four bytes.
+fn hash_of_two(gram: u32) -> u32 {
+    (gram >> 16).wrapping_mul(FACTOR)
+}
+
+/// One of 32 kinds of the lowest, folded, byte: each letter is one, all that are no letters are six.
+fn kind(folded: u32) -> u32 {
+    if folded & 0xc0 == 0x40 { folded & 31 } else { folded & 3 | 28 }
 }
 
 /// How many bytes in a row [`Runs`] looks at.
-pub(crate) const RUN: usize = 5;
+pub(crate) const RUN: usize = 9;
 /// How many classes of bytes it tells apart.
 const CLASSES: usize = 16;
+/// The class of what is not there yet: no byte has it, and every run may have it at every place.
+const MISSING: usize = 1;
 
 /// Which bytes can stand in a row, for 32 kinds of runs at once. A set of bytes is known by the classes of its bytes:
 /// what fits may be none, what does not fit is none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Runs {
     /// For each eight kinds, by place and class, a bit each.
     kinds: [[[u8; CLASSES]; RUN]; 4],
 }
 
+impl Default for Runs {
+    fn default() -> Runs {
+        let none = std::array::from_fn(|class| if class == MISSING { u8::MAX } else { 0 });
+        Runs { kinds: [[none; RUN]; 4] }
+    }
+}
+
 /// The class of a byte: its high half, and whether it is one of the more telling bytes of that half. Bytes beyond ASCII
-/// are one class.
+/// are one class, and so are the controls.
 fn class_of(b: u8) -> usize {
     match (b >> 4, TELLING[usize::from(b & 15)]) {
         (8.., _) => 9,
+        (1, _) => 0,
         (high, telling) => usize::from(high | (telling >> high & 1) << 3),
     }
 }
@@ -136,36 +217,38 @@ impl Runs {
         self.kinds[kind / 8][place][class_of(b)] |= 1 << (kind % 8);
     }
 
-    /// Where among the first `n` places of `bytes`, at most [`BLOCK`], a run of one of `kinds` may begin. All bytes of
-    /// all `n` runs must be there.
+    /// Where among the first `n` places of `bytes`, at most [`BLOCK`], a run of one of `kinds` may begin. What is not
+    /// there yet may be anything.
     pub(crate) fn places(&self, bytes: &[u8], n: usize, kinds: u32) -> u64 {
-        with_room(bytes, n, RUN - 1, |bytes| self.of_room(bytes, n, kinds)) & first(n)
+        let there = bytes.len();
+        with_room(bytes, |bytes| self.of_room(bytes, there, n, kinds)) & first(n)
     }
 
-    fn of_room(&self, bytes: &[u8], n: usize, kinds: u32) -> u64 {
+    fn of_room(&self, bytes: &[u8], there: usize, n: usize, kinds: u32) -> u64 {
         #[cfg(target_arch = "x86_64")]
-        if let Some(places) = avx2::runs(self, bytes, n, kinds) {
+        if let Some(places) = avx2::runs(self, bytes, there, n, kinds) {
             return places;
         }
-        self.portable(bytes, n, kinds)
+        self.portable(bytes, there, n, kinds)
     }
 
-    fn portable(&self, bytes: &[u8], n: usize, kinds: u32) -> u64 {
-        let fits = |(tables, kinds): (&[[u8; CLASSES]; RUN], u8), run: &[u8]| {
-            run.iter().zip(tables).fold(kinds, |k, (b, place)| k & place[class_of(*b)]) != 0
+    fn portable(&self, bytes: &[u8], there: usize, n: usize, kinds: u32) -> u64 {
+        let class = |at: usize| if at < there { class_of(bytes[at]) } else { MISSING };
+        let fits = |(tables, kinds): (&[[u8; CLASSES]; RUN], u8), from: usize| {
+            (from..).zip(tables).fold(kinds, |k, (at, place)| k & place[class(at)]) != 0
         };
-        let any = |run: &[u8]| self.kinds.iter().zip(kinds.to_le_bytes()).any(|eight| fits(eight, run));
-        bytes.windows(RUN).take(n).enumerate().fold(0, |found, (i, run)| found | u64::from(any(run)) << i)
+        let any = |from: usize| self.kinds.iter().zip(kinds.to_le_bytes()).any(|eight| fits(eight, from));
+        (0..n).fold(0, |found, from| found | u64::from(any(from)) << from)
     }
 }
 
-/// Calls `f` with the `n` places of `bytes` and `around` more, and room behind them to read from.
-fn with_room<T>(bytes: &[u8], n: usize, around: usize, f: impl FnOnce(&[u8]) -> T) -> T {
+/// Calls `f` with the beginning of `bytes`, and room behind to read from.
+fn with_room<T>(bytes: &[u8], f: impl FnOnce(&[u8]) -> T) -> T {
     if bytes.len() >= ROOM {
         return f(&bytes[..ROOM]);
     }
     let mut room = [0u8; ROOM];
-    room[..n + around].copy_from_slice(&bytes[..n + around]);
+    room[..bytes.len()].copy_from_slice(bytes);
     f(&room)
 }
 
@@ -193,17 +276,21 @@ mod tests {
         let mut grams = Grams::new();
         for _ in 0..200 {
             let t = text(&mut seed);
-            for w in t.windows(4).step_by(7) {
-                grams.add(w[0], [w[1], w[2], w[3]]);
+            for w in t.windows(6).step_by(7) {
+                grams.add_five(Grams::kind_of(w[0]), w[1..].try_into().unwrap());
+                grams.add_three(Grams::kind_of(w[0]), [w[1], w[2], w[3]]);
             }
-            grams.add_pair([t[0], t[1]]);
+            grams.add_two(Grams::kind_of(t[0]), [t[1], t[2]]);
+            if t[3] % 64 == 1 {
+                grams.add_one(t[3]);
+            }
             let t = text(&mut seed);
             for n in 1..=BLOCK {
                 let mut padded = t.clone();
                 padded.resize(ROOM, 0);
-                let (longer, pairs) = grams.portable(&padded, n);
-                assert_eq!(grams.places(&t, n), (longer, pairs));
-                assert_eq!(grams.places(&t[..n + 3], n), (longer, pairs));
+                let places = grams.portable(&padded, n);
+                assert_eq!(grams.places(&t, n), places);
+                assert_eq!(grams.places(&t[..n + Grams::BEFORE], n), places);
             }
         }
     }
@@ -218,12 +305,13 @@ mod tests {
             }
             let t = text(&mut seed);
             for n in 1..=BLOCK {
-                let kinds = seed as u32;
-                let mut padded = t.clone();
-                padded.resize(ROOM, 0);
-                let places = runs.portable(&padded, n, kinds);
-                assert_eq!(runs.places(&t, n, kinds), places);
-                assert_eq!(runs.places(&t[..n + RUN - 1], n, kinds), places);
+                let kinds = seed as u32 >> (seed % 32);
+                for there in [t.len(), n, n + n % RUN] {
+                    let t = &t[..there.min(t.len())];
+                    let mut padded = t.to_vec();
+                    padded.resize(ROOM.max(t.len()), 0);
+                    assert_eq!(runs.places(t, n, kinds), runs.portable(&padded, t.len(), n, kinds));
+                }
             }
         }
     }
