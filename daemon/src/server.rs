@@ -124,7 +124,7 @@ impl Server {
         if tokio::time::timeout(grace, join_all(&mut tasks)).await.is_err() {
             tracing::warn!(connections = tasks.len(), "grace time is over; closing what is left");
             let _ = drain.send(Drain::Close);
-            let _ = tokio::time::timeout(Duration::from_secs(1), join_all(&mut tasks)).await;
+            let _ = tokio::time::timeout(LAST_WORDS, join_all(&mut tasks)).await;
         }
         tasks.shutdown().await;
         Ok(())
@@ -165,6 +165,10 @@ fn refuse(stream: &UnixStream, why: &str) {
         let _ = stream.try_write(&bytes);
     }
 }
+
+/// How long connections that are closed may take to say why. More than a client that does not read is given, and enough
+/// for ten thousand of them on a busy host; less than systemd waits for the daemon's end.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 async fn join_all(tasks: &mut JoinSet<()>) {
     while tasks.join_next().await.is_some() {}

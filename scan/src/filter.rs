@@ -32,7 +32,6 @@ use crate::candidates::Hit;
 use crate::dfa::{Dfa, Run, State};
 use crate::finding::{Action, Finding, Report, RuleId, Sink};
 use crate::nearby::{Here, Near};
-use crate::pack::Nearby;
 use crate::ruleset::{Asks, Group, Member, Probe, RuleSet};
 use crate::simd::BLOCK;
 use crate::splice::{Span, Splicer, Window};
@@ -221,6 +220,10 @@ impl StreamFilter {
         if large {
             window.clear();
             window.extend_from_slice(&self.tail);
+        }
+        if !large && window.capacity() - window.len() < piece.len() {
+            // No more than is needed: the buffers of ten thousand streams are most of their memory.
+            window.reserve_exact(piece.len() + SLACK as usize / 4);
         }
         window.extend_from_slice(piece);
         let w = Window { bytes: &window, base: self.base };
@@ -473,7 +476,7 @@ impl Pass<'_> {
             let open = if f.near.is_empty() {
                 t.free
             } else {
-                let words = f.near.between(at.saturating_sub(Nearby::MAX_WITHIN as u64), to);
+                let words = f.near.before(&self.rules.words, at, to);
                 words.fold(t.free, |open, word| open | t.opened_by[word as usize])
             };
             self.class_block(f, at, to, open);

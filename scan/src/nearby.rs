@@ -117,7 +117,9 @@ impl NearbyBuilder {
                 within: within as u64,
                 lists: row_of(&mut lists.into_iter()),
             });
-            words.push(Word { len: word.len() as u64, uses: uses.collect() });
+            let uses: Box<[Use]> = uses.collect();
+            let reach = uses.iter().map(|u| u.within).max().unwrap_or(0);
+            words.push(Word { len: word.len() as u64, reach, uses });
         }
         let late = (!late.is_empty()).then(|| Portable::new(late));
         let within = self.early.into_iter().map(|(_, within)| within).collect();
@@ -166,6 +168,8 @@ pub(crate) struct NearbyWords {
 #[derive(Debug)]
 struct Word {
     len: u64,
+    /// No list wants it further before a span.
+    reach: u64,
     uses: Box<[Use]>,
 }
 
@@ -208,16 +212,17 @@ impl Near {
     /// An early word ends `end` bytes into the window. One that is only part of a longer word, where no list wants it
     /// so, is not noted; at the end of the window that cannot be told yet.
     pub(crate) fn note(&mut self, all: &NearbyWords, word: u32, end: usize, w: Window<'_>) {
-        let Word { len, uses } = &all.words[word as usize];
+        let Word { len, uses, .. } = &all.words[word as usize];
         if uses.iter().any(|u| u.edges.hold(w.bytes, end - *len as usize, end)) {
             self.seen.push((word, w.base + end as u64));
         }
     }
 
-    /// The early words that end in `from..=to`.
-    pub(crate) fn between(&self, from: u64, to: u64) -> impl Iterator<Item = u32> {
-        let begin = self.seen.partition_point(|(_, end)| *end < from);
-        self.seen[begin..].iter().take_while(move |(_, end)| *end <= to).map(|(word, _)| *word)
+    /// The early words that some list may have in front of a span that starts in `from..=to`.
+    pub(crate) fn before(&self, all: &NearbyWords, from: u64, to: u64) -> impl Iterator<Item = u32> {
+        let begin = self.seen.partition_point(|(_, end)| *end + (Nearby::MAX_WITHIN as u64) < from);
+        let near = self.seen[begin..].iter().take_while(move |(_, end)| *end <= to);
+        near.filter(move |(word, end)| end + all.words[*word as usize].reach >= from).map(|(word, _)| *word)
     }
 
     /// No early word was seen that anything may still ask for.
@@ -305,7 +310,7 @@ impl Near {
         let text = w.slice(w.base, range.end);
         needles.scan(text, (range.start - w.base) as usize, hits);
         for hit in hits {
-            let Word { len, uses } = &all.words[hit.literal as usize];
+            let Word { len, uses, .. } = &all.words[hit.literal as usize];
             // What follows the last byte is not known here.
             if uses.iter().any(|u| u.edges.hold(text, hit.end - *len as usize, hit.end)) {
                 self.late.push((hit.literal, w.base + hit.end as u64));

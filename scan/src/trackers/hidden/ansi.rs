@@ -27,7 +27,8 @@ pub(super) struct Ansi {
     params: Bytes<MAX_PARAMS>,
     concealed: Option<Concealed>,
     between: Option<Between>,
-    link: Option<Link>,
+    /// Boxed, since few texts have one and every stream has room for it.
+    link: Option<Box<Link>>,
     target: Bytes<MAX_HOST>,
     target_part: Part,
 }
@@ -103,6 +104,11 @@ impl<const N: usize> Bytes<N> {
 }
 
 impl Ansi {
+    /// Bytes on the heap.
+    pub(super) fn memory(&self) -> usize {
+        self.link.as_ref().map_or(0, |_| size_of::<Link>())
+    }
+
     pub(super) fn is_quiet(&self) -> bool {
         self.state == State::Text && self.concealed.is_none() && self.between.is_none() && self.link.is_none()
     }
@@ -272,7 +278,7 @@ impl Ansi {
             out.mark(Kind::DeceptiveLink, l.start, end, end);
         }
         if matches!(self.target_part, Part::Host | Part::Rest) {
-            self.link = Some(Link { start: self.escape, host: self.target, text: Bytes::default() });
+            self.link = Some(Box::new(Link { start: self.escape, host: self.target, text: Bytes::default() }));
         }
     }
 }

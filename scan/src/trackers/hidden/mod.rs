@@ -202,7 +202,7 @@ impl Tracker for Hidden {
     }
 
     fn memory(&self) -> usize {
-        size_of::<Self>()
+        size_of::<Self>() + self.ansi.memory()
     }
 }
 
