@@ -4,9 +4,10 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-hyperscan lint docs deny fuzz-short fuzz-long real-run bench ledger man system tools-deny tools-fuzz install
+.PHONY: help demo test test-hyperscan loom lint docs deny fuzz-short fuzz-long real-run bench ledger man system tools-deny tools-fuzz install
 
 FUZZ_SECONDS ?= 20
+PREEMPTIONS ?= 5
 PREFIX ?= /usr/local
 BY ?= family,tier
 DESTDIR ?=
@@ -36,6 +37,9 @@ test-hyperscan: ## the engine's tests with Hyperscan as backend (TESTS=all: all 
 	if cargo nextest --version >/dev/null 2>&1; then run="nextest run"; else run=test; fi; \
 	FOREBAY_BINARIES_ARE_BUILT=1 cargo $$run -p forebay-scan -p forebay-tests --features forebay-tests/hyperscan \
 	  --no-fail-fast $(if $(filter all,$(TESTS)),,$(ENGINE_TESTS))
+
+loom: system ## the shared-memory ring, every interleaving up to PREEMPTIONS (5); make test goes up to 3
+	LOOM_MAX_PREEMPTIONS=$(PREEMPTIONS) cargo test -p forebay-wire --test ring_model
 
 lint: system ## formatting and clippy, warnings are errors
 	cargo fmt --all --check

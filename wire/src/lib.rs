@@ -1,15 +1,17 @@
-//! How two processes talk: frames, windows and the numbers both sides agree on.
+//! How two processes talk: frames, windows, the shared-memory ring and the numbers both sides agree on.
 //!
 //! The byte layout is specified in `wire/PROTOCOL.md`; this crate is one implementation of it, used by the daemon and
-//! by the client. It is *not* a connection: no socket, no clock, no state machine of a peer. It knows nothing of rules.
+//! by the client. It is *not* a connection: no clock, no state machine of a session. It knows nothing of rules.
 //!
 //! - [`decode`] is the one function that turns a peer's bytes into a [`Frame`]; [`encode`] is its inverse.
 //!   [`FrameCodec`] offers both as a `tokio-util` codec.
 //! - [`SendWindow`] and [`ReceiveWindow`] are the credit arithmetic of both directions.
+//! - [`ring`] carries the same frames through shared memory: its state machine, its memory, and the system calls that make,
+//!   seal, pass and wait for it.
 //!
 //! Invariants: decoding never panics, never allocates more than the frame's own length, and refuses a frame as soon
 //! as its header is there, before its payload is awaited. The attacker is a peer who may send any byte at any time.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)] // Allowed in two modules of `ring`, each with the reason.
 
 mod codec;
 mod credit;
@@ -18,6 +20,7 @@ mod encode;
 mod error;
 mod frame;
 mod limits;
+pub mod ring;
 
 pub use codec::FrameCodec;
 pub use credit::{CreditOverflow, CreditOverrun, MAX_WINDOW, ReceiveWindow, SendWindow};

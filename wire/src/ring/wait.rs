@@ -1,0 +1,102 @@
+//! Waiting at a ring: pause a little, then sleep.
+//!
+//! Not here: the socket. A side that sleeps on a word is not woken by its peer's death, so a client never sleeps longer
+//! than a slice before it is told to [`Woken::LookAtSocket`]. A daemon only pauses ([`Waiter::pause`]); it sleeps where its
+//! sockets are.
+
+use std::time::Duration;
+
+use super::end::{Bell, End, Park, Want};
+use super::mapped::Mapped;
+use super::pauses::Pauses;
+use super::violation::Violation;
+
+/// First and longest time that a client sleeps without a look at its socket. Slices double: a daemon that dies while an
+/// answer is due is noticed within 40 ms, one that dies while nothing has happened for long within a second, and a client
+/// that waits for hours wakes up once a second.
+const FIRST_SLICE: Duration = Duration::from_millis(20);
+const LONGEST_SLICE: Duration = Duration::from_secs(1);
+
+/// Why a wait ended.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// What was wanted is there.
+    Ready,
+    /// It is not, after a while or after a wake-up for something else: see whether the socket was closed, then wait again. Whoever finds it closed reads the ring
+    /// once more: the peer may have published before it died.
+    LookAtSocket,
+}
+
+/// How one thread waits at one ring: what it has learned about its peer.
+#[derive(Debug)]
+pub struct Waiter {
+    pauses: Pauses,
+    /// The last wait was not answered while pausing: time to ask who runs where.
+    slept: bool,
+    slice: Duration,
+}
+
+impl Default for Waiter {
+    fn default() -> Self {
+        Waiter { pauses: Pauses::default(), slept: true, slice: FIRST_SLICE }
+    }
+}
+
+impl Waiter {
+    /// Pauses for what is wanted, at most as long as it was worth it lately. True if it came.
+    ///
+    /// # Errors
+    /// As [`End::refresh`].
+    pub fn pause(&mut self, end: &mut End<Mapped>, want: Want) -> Result<bool, Violation> {
+        end.refresh()?;
+        if end.has(want) {
+            return Ok(true);
+        }
+        let together = self.slept && end.memory().same_processor();
+        let allowed = self.pauses.allowed(together);
+        for _ in 0..allowed {
+            std::hint::spin_loop();
+            end.refresh()?;
+            if end.has(want) {
+                self.pauses.hit();
+                self.slept = false;
+                return Ok(true);
+            }
+        }
+        if allowed > 0 {
+            self.pauses.miss();
+        }
+        self.slept = true;
+        Ok(false)
+    }
+
+    /// Waits for what is wanted: the client's wait. Everything must have been published.
+    ///
+    /// # Errors
+    /// As [`End::refresh`].
+    pub fn wait(&mut self, end: &mut End<Mapped>, want: Want) -> Result<Woken, Violation> {
+        if self.pause(end, want)? {
+            return Ok(self.ready());
+        }
+        let wake = match end.park(want, Bell::Futex)? {
+            Park::Ready => return Ok(self.ready()),
+            Park::Sleep { wake } => wake,
+        };
+        let woken = end.memory().sleep(wake, self.slice);
+        end.unpark();
+        end.refresh()?;
+        if end.has(want) {
+            return Ok(self.ready());
+        }
+        if !woken {
+            self.slice = (self.slice * 2).min(LONGEST_SLICE);
+        }
+        Ok(Woken::LookAtSocket)
+    }
+
+    fn ready(&mut self) -> Woken {
+        self.slice = FIRST_SLICE;
+        Woken::Ready
+    }
+}
