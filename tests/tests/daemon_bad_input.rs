@@ -129,6 +129,16 @@ fn a_frame_only_the_daemon_sends() -> anyhow::Result<()> {
     })
 }
 
+/// A ring was not granted, so nothing of one may come.
+#[test]
+fn frames_of_a_ring_that_there_is_not() -> anyhow::Result<()> {
+    let offer = forebay_wire::RingOffer { to_daemon: 1 << 16, to_client: 1 << 16 };
+    for frame in [Frame::RingOffer(offer), Frame::RingReady, Frame::Wake] {
+        breaks(Code::UnexpectedFrame, |peer, _| peer.send(&frame))?;
+    }
+    Ok(())
+}
+
 #[test]
 fn half_a_handshake_in_time() -> anyhow::Result<()> {
     let daemon = TestDaemon::with(|c| c.timeouts.handshake = std::time::Duration::from_millis(100))?;

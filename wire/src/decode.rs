@@ -5,9 +5,10 @@ use bytes::{Buf, Bytes, BytesMut};
 use crate::error::{Code, WireError};
 use crate::frame::{
     Action, Credit, ErrorFrame, Family, Finding, Frame, FrameType, Goaway, Held, Hello, Open, ProfileStatus, Reason,
-    Report, Severity, Status, StreamId, Welcome,
+    Report, RingOffer, Severity, Status, StreamId, Welcome,
 };
 use crate::limits::{HEADER_LEN, MAGIC, MAX_MESSAGE, MAX_NAME, MAX_PAYLOAD, MAX_REASONS, MAX_SESSION};
+use crate::ring::is_capacity;
 
 /// Takes one frame off the front of `src`.
 ///
@@ -87,6 +88,9 @@ impl Scope {
             FrameType::Credit | FrameType::Error => Scope::Either,
             FrameType::Hello
             | FrameType::Welcome
+            | FrameType::RingOffer
+            | FrameType::RingReady
+            | FrameType::Wake
             | FrameType::Ping
             | FrameType::Pong
             | FrameType::Goaway
@@ -101,6 +105,9 @@ fn payload_of(head: &Header, payload: Bytes) -> Result<Frame, WireError> {
     let frame = match (head.kind, head.stream) {
         (FrameType::Hello, _) => return hello(f).map(Frame::Hello),
         (FrameType::Welcome, _) => Frame::Welcome(welcome(&mut f)?),
+        (FrameType::RingOffer, _) => Frame::RingOffer(ring_offer(&mut f)?),
+        (FrameType::RingReady, _) => Frame::RingReady,
+        (FrameType::Wake, _) => Frame::Wake,
         (FrameType::Ping, _) => Frame::Ping(f.array()?),
         (FrameType::Pong, _) => Frame::Pong(f.array()?),
         (FrameType::Goaway, _) => Frame::Goaway(Goaway { last_stream: f.u32()?, grace_ms: f.u32()? }),
@@ -151,6 +158,14 @@ fn welcome(f: &mut Fields) -> Result<Welcome, WireError> {
         fingerprint: f.array()?,
         daemon: f.text8()?,
     })
+}
+
+fn ring_offer(f: &mut Fields) -> Result<RingOffer, WireError> {
+    let offer = RingOffer { to_daemon: f.u32()?, to_client: f.u32()? };
+    if !is_capacity(offer.to_daemon) || !is_capacity(offer.to_client) {
+        return Err(f.bad("a ring has a power of two of bytes, from 64 KiB to 1 MiB"));
+    }
+    Ok(offer)
 }
 
 fn open(f: &mut Fields, stream: StreamId) -> Result<Open, WireError> {

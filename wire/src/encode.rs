@@ -88,6 +88,9 @@ fn stream_of(frame: &Frame) -> u32 {
         Frame::Error(e) => e.stream.map_or(0, StreamId::get),
         Frame::Hello(_)
         | Frame::Welcome(_)
+        | Frame::RingOffer(_)
+        | Frame::RingReady
+        | Frame::Wake
         | Frame::Ping(_)
         | Frame::Pong(_)
         | Frame::Goaway(_)
@@ -115,6 +118,11 @@ fn put_payload(frame: &Frame, o: &mut Out<'_>) -> Result<(), EncodeError> {
             o.dst.put_slice(&w.fingerprint);
             o.name(&w.daemon)
         }
+        Frame::RingOffer(offer) => {
+            o.dst.put_u32_le(offer.to_daemon);
+            o.dst.put_u32_le(offer.to_client);
+            Ok(())
+        }
         Frame::Open(open) => {
             o.dst.put_u32_le(open.window);
             o.name(&open.profile)?;
@@ -130,7 +138,7 @@ fn put_payload(frame: &Frame, o: &mut Out<'_>) -> Result<(), EncodeError> {
             o.dst.put_slice(bytes);
             Ok(())
         }
-        Frame::Finish(_) | Frame::Sync(_) | Frame::StatusRequest => Ok(()),
+        Frame::Finish(_) | Frame::Sync(_) | Frame::StatusRequest | Frame::RingReady | Frame::Wake => Ok(()),
         Frame::Reset { code, .. } => {
             o.dst.put_u16_le(code.number());
             Ok(())

@@ -65,6 +65,8 @@ codes! {
     WriteStall = 14, "write-stall";
     /// Too many connections, of this user or in all.
     ConnectionLimit = 15, "connection-limit";
+    /// An index in shared memory that no peer that keeps the protocol can have.
+    RingViolation = 16, "ring-violation";
     /// An Open names a profile that the daemon does not have.
     UnknownProfile = 32, "unknown-profile";
     /// Too many streams, on this connection, of this user or in all.

@@ -43,7 +43,8 @@ macro_rules! byte_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $value:literal, $label:literal;)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$vdoc])* $variant,)* }
+        #[repr(u8)]
+        pub enum $name { $($(#[$vdoc])* $variant = $value,)* }
 
         impl $name {
             /// The number on the wire.
@@ -71,6 +72,12 @@ byte_enum! {
         Hello = 0x01, "Hello";
         /// Daemon: the answer to Hello.
         Welcome = 0x02, "Welcome";
+        /// Daemon: offers a ring; both its files come with the frame.
+        RingOffer = 0x03, "RingOffer";
+        /// Both: the last frame of its sender on the socket but Wake and Error; what follows goes through the ring.
+        RingReady = 0x04, "RingReady";
+        /// Both, on the socket: look at the ring.
+        Wake = 0x05, "Wake";
         /// Client: starts a stream.
         Open = 0x10, "Open";
         /// Client: bytes to filter.
@@ -159,6 +166,12 @@ pub enum Frame {
     Hello(Hello),
     /// See [`FrameType::Welcome`].
     Welcome(Welcome),
+    /// See [`FrameType::RingOffer`].
+    RingOffer(RingOffer),
+    /// See [`FrameType::RingReady`].
+    RingReady,
+    /// See [`FrameType::Wake`].
+    Wake,
     /// See [`FrameType::Open`].
     Open(Open),
     /// See [`FrameType::Data`].
@@ -214,6 +227,9 @@ impl Frame {
         match self {
             Frame::Hello(_) => FrameType::Hello,
             Frame::Welcome(_) => FrameType::Welcome,
+            Frame::RingOffer(_) => FrameType::RingOffer,
+            Frame::RingReady => FrameType::RingReady,
+            Frame::Wake => FrameType::Wake,
             Frame::Open(_) => FrameType::Open,
             Frame::Data { .. } => FrameType::Data,
             Frame::Finish(_) => FrameType::Finish,
@@ -241,7 +257,7 @@ pub struct Hello {
     pub min: u16,
     /// Newest version the client speaks.
     pub max: u16,
-    /// Feature bits the client offers; unknown ones are ignored. Version 1 defines none.
+    /// Feature bits the client offers, such as [`crate::FEATURE_RING`]; unknown ones are ignored.
     pub features: u32,
     /// The client's name and version, for the daemon's log. At most [`crate::MAX_NAME`] bytes.
     pub client: String,
@@ -279,6 +295,15 @@ pub struct Welcome {
     pub fingerprint: [u8; 32],
     /// The daemon's version.
     pub daemon: String,
+}
+
+/// Offers a ring. Both files come with the frame's first byte: to the daemon, to the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingOffer {
+    /// Bytes of the ring that the client writes: a size that [`crate::ring::is_capacity`].
+    pub to_daemon: u32,
+    /// Bytes of the ring that the daemon writes: a size that [`crate::ring::is_capacity`].
+    pub to_client: u32,
 }
 
 /// Starts a stream.

@@ -29,8 +29,8 @@ pub use encode::{EncodeError, encode, put_data, put_released};
 pub use error::{Code, WireError};
 pub use frame::{
     Action, Credit, ErrorFrame, Family, Finding, Frame, FrameType, Goaway, Held, Hello, Open, ProfileStatus, Reason,
-    Report, Severity, Status, StreamId, Welcome, negotiate,
+    Report, RingOffer, Severity, Status, StreamId, Welcome, negotiate,
 };
 pub use limits::{
-    HEADER_LEN, MAGIC, MAX_MESSAGE, MAX_NAME, MAX_PAYLOAD, MAX_REASONS, MAX_SESSION, VERSION, VERSION_MIN,
+    FEATURE_RING, HEADER_LEN, MAGIC, MAX_MESSAGE, MAX_NAME, MAX_PAYLOAD, MAX_REASONS, MAX_SESSION, VERSION, VERSION_MIN,
 };

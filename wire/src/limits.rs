@@ -20,6 +20,9 @@ pub const VERSION_MIN: u16 = 1;
 /// Newest protocol version that this crate speaks.
 pub const VERSION: u16 = 1;
 
+/// Feature bit of Hello and Welcome: the client can use a shared-memory ring, the daemon will offer one.
+pub const FEATURE_RING: u32 = 1;
+
 /// Longest name (client, profile, rule, reason, counter), in bytes. Names are written by people; with this bound a
 /// Status of 64 profiles (10.3 KiB), eighty counters of 48 bytes and a message fits one frame.
 pub const MAX_NAME: usize = 128;

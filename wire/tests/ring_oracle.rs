@@ -1,7 +1,7 @@
 //! The state machine against a queue, and against a peer that stores what it likes.
 //!
 //! Memory here is plain: one thread plays both sides. What two threads can do to each other is in `ring_model.rs`, what
-//! two processes can in `ring_process.rs`.
+//! two processes can in `ring_process`.
 #![allow(clippy::unwrap_used)] // A test that cannot go on fails.
 
 use std::cell::{Cell, RefCell};

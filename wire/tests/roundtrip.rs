@@ -4,8 +4,8 @@
 use bytes::{Bytes, BytesMut};
 use forebay_wire::{
     Action, Code, Credit, ErrorFrame, Family, Finding, Frame, FrameCodec, FrameType, Goaway, HEADER_LEN, Held, Hello,
-    MAX_MESSAGE, MAX_NAME, MAX_PAYLOAD, MAX_REASONS, Open, ProfileStatus, Reason, Report, Severity, Status, StreamId,
-    Welcome, WireError, decode, encode, put_data,
+    MAX_MESSAGE, MAX_NAME, MAX_PAYLOAD, MAX_REASONS, Open, ProfileStatus, Reason, Report, RingOffer, Severity, Status,
+    StreamId, Welcome, WireError, decode, encode, put_data,
 };
 use proptest::prelude::*;
 use tokio_util::codec::{Decoder, Encoder};
@@ -103,6 +103,10 @@ fn frame() -> impl Strategy<Value = Frame> {
         (any::<u32>(), any::<u32>())
             .prop_map(|(last_stream, grace_ms)| Frame::Goaway(Goaway { last_stream, grace_ms })),
         Just(Frame::StatusRequest),
+        (16u32..=20, 16u32..=20)
+            .prop_map(|(up, down)| Frame::RingOffer(RingOffer { to_daemon: 1 << up, to_client: 1 << down })),
+        Just(Frame::RingReady),
+        Just(Frame::Wake),
         status().prop_map(Frame::Status),
     ]
 }

@@ -13,7 +13,7 @@
 //! - [`End`] is one side's state machine: private counts, one look at the peer's a pass, checks, copies; when the peer
 //!   must be woken. It is written against [`Memory`], so that a model checker drives the very type that ships.
 //! - [`RingFiles`] makes and seals the files, and checks them at the client; [`Mapped`] is the memory that ships.
-//!   [`send_files`] and [`receive_files`] pass them over the socket.
+//!   [`send_files`] and [`receive_files`] pass them over the socket, [`send_wake`] wakes who sleeps there.
 //! - [`Waiter`] pauses and sleeps; [`Pauses`] is its budget.
 //!
 //! # Parking and waking
@@ -59,10 +59,10 @@ mod layout;
 mod mapped;
 mod memfd;
 mod memory;
-mod pass;
 mod pauses;
 #[allow(unsafe_code)] // Memory that another process writes.
 mod region;
+mod socket;
 mod violation;
 mod wait;
 
@@ -71,7 +71,7 @@ pub use layout::{HEADER, MAX_CAPACITY, MIN_CAPACITY, Word, is_capacity};
 pub use mapped::Mapped;
 pub use memfd::{RingError, RingFiles};
 pub use memory::Memory;
-pub use pass::{receive_files, send_files};
-pub use pauses::{MAX_PAUSES, Pauses};
+pub use pauses::{LONGEST_PAUSE, Pauses, USUAL_PAUSE};
+pub use socket::{receive_files, send_files, send_wake};
 pub use violation::Violation;
 pub use wait::{Waiter, Woken};

@@ -1,20 +1,28 @@
-//! How long to pause before sleeping: a budget that learns. Pure arithmetic; the caller pauses and looks.
+//! How long to pause before sleeping: a budget that learns. Pure arithmetic on nanoseconds; the caller pauses and looks.
+//! Times, not numbers of pauses: one takes 13 ns on some processors and 50 on others.
 //!
 //! Sleeping and being woken costs some twenty-five microseconds between two processors, pausing until the answer is there
 //! well under one; but a pause is lost time when the answer needs longer, and on one shared processor it is the very thing
-//! that keeps the answer away. So: a wait that was answered while pausing earns the whole budget for the next one, one that
-//! was not halves it, down to nothing; then one wait in thirty-two tries again. And no pause at all while the peer
-//! last ran on the same processor. Never `sched_yield`: beside a busy third process it gives away whole time slices.
+//! that keeps the answer away. So the budget follows what was seen: twice what the last answer took, halved by each wait
+//! that was in vain, down to nothing; then one wait in thirty-two tries again. No pause at all while the peer last ran on
+//! the same processor. Never `sched_yield`: beside a busy third process it gives away whole time slices.
+//!
+//! Two sides that both sleep at once are the trap: each answers too late for the other's short pause, since its own waking
+//! up takes longer. So a try is long enough to last through the peer's waking up, and then the peer, who finds this side
+//! awake, gets its answers in time.
 
-/// Most pauses of one wait. 200 took 10 µs where it was measured and caught every answer of an idle peer on another
-/// processor; ten times as many caught no more and cost ten times as much in vain.
-pub const MAX_PAUSES: u32 = 200;
+/// Time for pauses after an answer that came at once, in nanoseconds: it caught every answer of an idle peer on another
+/// processor; ten times as much caught no more and cost ten times as much in vain.
+pub const USUAL_PAUSE: u32 = 10_000;
 
-/// Below this many pauses none is worth it: 50 caught nothing where 200 caught everything.
-const MIN_PAUSES: u32 = 50;
+/// Time of a try, and longest of any wait, in nanoseconds: more than a peer needs to wake up.
+pub const LONGEST_PAUSE: u32 = 30_000;
 
-/// Of this many waits with no budget one tries again: in vain it costs 10 µs in 32 sleeps of 25, an hour's work of
-/// somebody who never answers in time loses one part in eighty.
+/// Below this time, in nanoseconds, none is worth it: a quarter of the usual time caught nothing.
+const SHORTEST_PAUSE: u32 = 2_500;
+
+/// Of this many waits without a budget one tries again. In vain that is 30 µs in 32 sleeps of 25 µs: a peer that never
+/// answers in time costs one part in twenty-seven.
 const TRY_EVERY: u32 = 32;
 
 /// The budget of one waiter.
@@ -26,12 +34,12 @@ pub struct Pauses {
 
 impl Default for Pauses {
     fn default() -> Self {
-        Pauses { budget: MAX_PAUSES, slept: 0 }
+        Pauses { budget: USUAL_PAUSE, slept: 0 }
     }
 }
 
 impl Pauses {
-    /// How many pauses the next wait may take.
+    /// How long the next wait may pause, in nanoseconds.
     pub fn allowed(&mut self, same_processor: bool) -> u32 {
         if same_processor {
             return 0;
@@ -42,20 +50,20 @@ impl Pauses {
                 return 0;
             }
             self.slept = 0;
-            return MAX_PAUSES;
+            return LONGEST_PAUSE;
         }
         self.budget
     }
 
-    /// The answer came while pausing.
-    pub fn hit(&mut self) {
-        *self = Pauses::default();
+    /// The answer came after this many nanoseconds.
+    pub fn hit(&mut self, after: u32) {
+        self.budget = after.saturating_mul(2).clamp(USUAL_PAUSE, LONGEST_PAUSE);
     }
 
     /// The pauses were in vain.
     pub fn miss(&mut self) {
         self.budget /= 2;
-        if self.budget < MIN_PAUSES {
+        if self.budget < SHORTEST_PAUSE {
             self.budget = 0;
         }
     }
@@ -65,7 +73,7 @@ impl Pauses {
 mod tests {
     use super::*;
 
-    /// Pauses spent in `waits` waits none of which is answered in time.
+    /// Time spent in `waits` waits none of which is answered in time.
     fn in_vain(p: &mut Pauses, waits: u32) -> u32 {
         (0..waits)
             .map(|_| {
@@ -81,23 +89,27 @@ mod tests {
     #[test]
     fn a_peer_that_never_answers_in_time_soon_costs_nothing() {
         let mut p = Pauses::default();
-        assert_eq!(in_vain(&mut p, 3), 200 + 100 + 50);
-        // From then on one try in thirty-two: on average 6.25 pauses a wait, a third of a microsecond.
-        assert_eq!(in_vain(&mut p, 320), 10 * MAX_PAUSES);
+        assert_eq!(in_vain(&mut p, 3), 10_000 + 5_000 + 2_500);
+        // From then on one try in thirty-two: on average a microsecond a wait.
+        assert_eq!(in_vain(&mut p, 320), 10 * LONGEST_PAUSE);
     }
 
     #[test]
     fn one_answer_in_time_brings_the_budget_back() {
         let mut p = Pauses::default();
         in_vain(&mut p, 10);
-        p.hit();
-        assert_eq!(p.allowed(false), MAX_PAUSES);
+        p.hit(1);
+        assert_eq!(p.allowed(false), USUAL_PAUSE);
+        p.hit(7_000);
+        assert_eq!(p.allowed(false), 14_000);
+        p.hit(LONGEST_PAUSE);
+        assert_eq!(p.allowed(false), LONGEST_PAUSE);
     }
 
     #[test]
     fn nothing_is_spent_beside_a_peer_on_the_same_processor() {
         let mut p = Pauses::default();
         assert_eq!(p.allowed(true), 0);
-        assert_eq!(p.allowed(false), MAX_PAUSES);
+        assert_eq!(p.allowed(false), USUAL_PAUSE);
     }
 }

@@ -1,4 +1,4 @@
-//! Passing the files of a ring over the socket (SCM_RIGHTS).
+//! What a ring needs of the socket beside it: passing its files (SCM_RIGHTS), and waking who sleeps there.
 //!
 //! Only the daemon passes descriptors, and only clients receive any: the daemon reads its sockets without room for
 //! descriptors, so the kernel drops what a client sends along. Never blocks: a full socket is `WouldBlock`.
@@ -9,10 +9,12 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recvmsg, sendmsg,
+    SendFlags, recvmsg, send, sendmsg,
 };
 
 use super::memfd::RingFiles;
+use crate::frame::FrameType;
+use crate::limits::HEADER_LEN;
 
 /// Descriptors that come with the frame that grants a ring.
 const FILES: usize = 2;
@@ -59,6 +61,24 @@ pub fn receive_files(socket: impl AsFd, buf: &mut [u8]) -> io::Result<(usize, Op
     match <[OwnedFd; FILES]>::try_from(files) {
         Ok(files) => Ok((message.bytes, Some(files))),
         Err(_) => Err(invalid("other descriptors came than the two of a ring: the sender is no forebay daemon")),
+    }
+}
+
+/// A whole Wake frame: a header and nothing else.
+const WAKE: [u8; HEADER_LEN] = [0, 0, 0, 0, FrameType::Wake as u8, 0, 0, 0, 0, 0, 0, 0];
+
+/// Sends a Wake frame: the answer to [`super::Ring::Socket`]. Never blocks. A full socket is no error: who does not read
+/// what is there already is not woken by more, and who does looks at the ring too.
+///
+/// # Errors
+/// What the kernel says: the peer is gone.
+pub fn send_wake(socket: impl AsFd) -> io::Result<()> {
+    match send(socket, &WAKE, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+        // A Unix socket takes a message of this size whole or not at all.
+        Ok(n) if n == WAKE.len() => Ok(()),
+        Ok(_) => Err(io::ErrorKind::WriteZero.into()),
+        Err(rustix::io::Errno::AGAIN) => Ok(()),
+        Err(e) => Err(e.into()),
     }
 }
 
