@@ -64,8 +64,13 @@ impl Loaded {
             Cache::default()
         });
         let rules = RuleSet::compile_cached(&self.packs, &self.profile, forebay_scan::Backend::default(), &mut cache)?;
-        // Without a place to keep it (read-only disk) the next run compiles again, and that is all.
-        let _ = file.write(&cache);
+        if let Err(e) = file.write(&cache) {
+            let shown = file.path().display();
+            exit::say(format_args!(
+                "forebay: the compiled rules cannot be kept in {shown} and are compiled anew each time: {e}; set \
+                 XDG_CACHE_HOME to a folder of yours, or say --no-cache"
+            ));
+        }
         Ok(rules)
     }
 

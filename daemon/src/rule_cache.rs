@@ -10,12 +10,17 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use forebay_scan::Cache;
 
 /// Longest file read, in bytes. The built-in packs under four profiles need 12 MiB; a longer one is somebody's attempt
 /// to fill memory.
 const MAX_FILE: u64 = 128 << 20;
+/// How the extension of a file begins that is being written; the writer's number follows.
+const UNFINISHED: &str = "new-";
+/// Nobody writes for so long: a cache of some megabytes takes milliseconds.
+const ABANDONED: Duration = Duration::from_secs(60);
 /// Write permission of group and others.
 const OTHERS_WRITE: u32 = 0o022;
 
@@ -79,18 +84,29 @@ impl RuleCache {
         }
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         only_mine(&fs::metadata(&self.folder)?, "its folder")?;
-        let beside = self.file.with_extension(format!("new-{}", std::process::id()));
-        let written = File::options()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&beside)
-            .and_then(|mut file| file.write_all(&cache.to_bytes()))
-            .and_then(|()| fs::rename(&beside, &self.file));
+        self.sweep();
+        let beside = self.file.with_extension(format!("{UNFINISHED}{}", std::process::id()));
+        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&beside)?;
+        let written = file.write_all(&cache.to_bytes()).and_then(|()| fs::rename(&beside, &self.file));
         if written.is_err() {
             let _ = fs::remove_file(&beside);
         }
         written
+    }
+
+    /// Removes what writers left that were killed: a service that is killed at each start must not fill the disk. What is
+    /// younger may still be written, by a process of the same number in another container.
+    fn sweep(&self) {
+        let Some(own) = self.file.file_stem().and_then(|s| s.to_str()) else { return };
+        let left = |entry: &fs::DirEntry| {
+            let name = entry.file_name();
+            let unfinished = name.to_str().and_then(|n| n.strip_prefix(own)).and_then(|n| n.strip_prefix('.'));
+            let age = entry.metadata().and_then(|m| m.modified()).ok().and_then(|t| t.elapsed().ok());
+            unfinished.is_some_and(|n| n.starts_with(UNFINISHED)) && age.is_some_and(|age| age > ABANDONED)
+        };
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten().filter(left) {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 

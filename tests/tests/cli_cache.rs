@@ -53,6 +53,32 @@ fn without_a_cache_nothing_is_kept() {
 }
 
 #[test]
+fn what_a_killed_writer_left_is_removed() {
+    let house = house();
+    assert_eq!(scan(&house, &[]).code, 1);
+    let kept = file(&house);
+    let (left, young) = (kept.with_extension("new-4194305"), kept.with_extension("new-4194306"));
+    for file in [&left, &young] {
+        fs::write(file, b"half").expect("written");
+    }
+    let hour = std::time::Duration::from_secs(3600);
+    let old = std::time::SystemTime::now() - hour;
+    fs::File::options().write(true).open(&left).and_then(|f| f.set_modified(old)).expect("aged");
+    fs::write(&kept, b"damaged, so that it is written again").expect("written");
+    assert_eq!(scan(&house, &[]).code, 1);
+    assert_eq!((left.exists(), young.exists()), (false, true));
+}
+
+#[test]
+fn a_cache_that_has_no_place_is_told() {
+    let house = house();
+    std::os::unix::fs::symlink("/nowhere/at/all", house.cache()).expect("linked");
+    let scanned = scan(&house, &[]);
+    assert_eq!(scanned.code, 1);
+    assert!(scanned.err.contains("cannot be kept") && scanned.err.contains("--no-cache"), "{}", scanned.err);
+}
+
+#[test]
 fn a_file_that_cannot_be_trusted_is_told_and_replaced() {
     let house = house();
     let first = scan(&house, &[]);
