@@ -337,11 +337,14 @@ pub(crate) enum RulesCommand {
     /// List the rules of a profile.
     #[command(after_help = "Example:\n  forebay rules list --family secret")]
     List(RulesListArgs),
-    /// Run the examples of packs: each `match` must be found, each `no_match` must not.
+    /// Compile the rules of packs and run their examples: each `match` must be found, each `no_match` must not.
     #[command(after_help = "\
 Examples:
   forebay rules test                 the built-in packs
-  forebay rules test my-pack.toml    a pack of your own")]
+  forebay rules test my-pack.toml    a pack of your own
+
+Exit code 0: all examples hold (a rule without one is told), 1: an example is wrong, 2: a rule is refused or the name of
+a built-in rule, so that no profile could use the pack.")]
     Test(RulesTestArgs),
     /// Say what one rule means: what it looks for, how far it reaches, what each profile does.
     #[command(after_help = "Example:\n  forebay rules explain pii.ipv4")]

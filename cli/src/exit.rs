@@ -23,7 +23,7 @@ Exit codes:
   0    done; `scan`: nothing found
   1    `scan`: something found; `rules test`: an example is wrong; `rules import`: a rule was not taken;
        `eval`: a threshold was not reached
-  2    error: bad arguments, input, rules or configuration
+  2    error: bad arguments, input, rules or configuration; `rules test`: a rule is refused
   3    `filter`: the stream was blocked by a rule
   4    the daemon cannot be reached, or it ended the connection
   141  whoever read the output closed it early";

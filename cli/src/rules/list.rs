@@ -6,7 +6,7 @@ use forebay_scan::{Action, Family, RuleSpec, Severity};
 use serde::Serialize;
 
 use crate::args::{RulesListArgs, TextOrJson};
-use crate::exit::Outcome;
+use crate::exit::{Outcome, count};
 use crate::load::Loaded;
 
 #[derive(Serialize)]
@@ -22,6 +22,10 @@ struct Row<'a> {
 
 pub(crate) fn run(args: &RulesListArgs) -> anyhow::Result<Outcome> {
     let loaded = Loaded::profile(&args.profile)?;
+    // What is not built in is compiled: a rule that no stream could use must not be listed as if it worked.
+    if !(args.profile.pack.is_empty() && loaded.profile.pack_files.is_empty()) {
+        loaded.compile()?;
+    }
     let wanted = |r: &&RuleSpec| args.family.is_none_or(|f| f == r.family);
     let rows: Vec<Row<'_>> = loaded
         .packs
@@ -49,7 +53,7 @@ pub(crate) fn run(args: &RulesListArgs) -> anyhow::Result<Outcome> {
             for r in &rows {
                 writeln!(out, "{:width$}  {:8}  {:7}  {}", r.rule, r.severity.as_str(), r.action.as_str(), r.title)?;
             }
-            writeln!(out, "{} rules, profile {}", rows.len(), loaded.profile.name)?;
+            writeln!(out, "{}, profile {}", count(rows.len() as u64, "rule"), loaded.profile.name)?;
         }
     }
     Ok(Outcome::Clean)
