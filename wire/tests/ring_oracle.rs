@@ -263,6 +263,9 @@ fn a_sleeper_is_rung_once_and_only_for_what_it_wants() {
     assert_eq!(daemon.publish(), Ring::No, "rung already");
     client.unpark();
     assert_eq!(client.park(data, Bell::Futex), Ok(Park::Ready));
+    daemon.write(&[9]);
+    assert_eq!(daemon.publish(), Ring::No, "the park was taken back");
+    client.refresh().unwrap();
 
     client.read(&mut BytesMut::with_capacity(8), 8);
     let _ = client.publish();
