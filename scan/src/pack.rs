@@ -402,14 +402,19 @@ impl RawRule {
         };
         let mut checks = Vec::new();
         for c in &self.checks {
-            checks.push(Check::parse(c).map_err(|e| fail(format!("rule `{id}`: {e}"), "see docs of `checks`"))?);
+            checks.push(
+                Check::parse(c)
+                    .map_err(|e| fail(format!("rule `{id}`: {e}"), "mend it as packs/README.md says under Checks"))?,
+            );
         }
         let mut allow = pack_allow.to_vec();
         for a in &self.allow {
             allow.push(Arc::new(a.build().map_err(|e| allow_error(place, format!("rule `{id}`: {e}")))?));
         }
         for m in self.matches.iter().chain(&self.no_matches) {
-            examples::expand(m).map_err(|e| fail(format!("rule `{id}`: example: {e}"), "see docs of `examples`"))?;
+            examples::expand(m).map_err(|e| {
+                fail(format!("rule `{id}`: example: {e}"), "mend it as packs/README.md says under Examples")
+            })?;
         }
         let token = self.token.unwrap_or_else(|| id.replace('-', "").to_ascii_uppercase());
         if token.is_empty() || token.len() > 48 || !token.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())

@@ -32,7 +32,21 @@ pub fn parse(pattern: &str) -> Result<Hir, String> {
         .nest_limit(64)
         .build()
         .parse(pattern)
-        .map_err(|e| e.to_string().lines().last().unwrap_or("bad pattern").trim().to_owned())
+        .map_err(|e| told(&e))
+}
+
+/// What the parser says, with the place: the character, counted from 1 with fragments put in, and what stands there.
+fn told(e: &regex_syntax::Error) -> String {
+    let (text, at, what) = match e {
+        regex_syntax::Error::Parse(e) => (e.pattern(), e.span().start.offset, e.kind().to_string()),
+        regex_syntax::Error::Translate(e) => (e.pattern(), e.span().start.offset, e.kind().to_string()),
+        // The enum may grow.
+        e => return e.to_string().lines().last().unwrap_or("bad pattern").trim_start_matches("error: ").to_owned(),
+    };
+    let (before, behind) = text.split_at_checked(at).unwrap_or((text, ""));
+    let seen: String = behind.chars().take(16).collect();
+    let place = before.chars().count() + 1;
+    if seen.is_empty() { format!("at its end: {what}") } else { format!("at character {place}, `{seen}`: {what}") }
 }
 
 impl Parts {
@@ -95,7 +109,9 @@ pub fn bounded(h: &Hir, what: &str, most: usize) -> Result<(), String> {
         None if h.properties().minimum_len().is_none() => Err(format!("{what} can never match")),
         None => Err(format!(
             "{what} has no longest match, so a stream could be held for ever: give `*`, `+` and `{{n,}}` an upper \
-             bound, as in `{{1,64}}`, or make the rule a region"
+             bound, as in `{{1,64}}`{}",
+            // A region's parts go through here too, and have no other way out.
+            if what == "the span" { "; or write it as `region = { begin, inside, end }`" } else { "" }
         )),
     }
 }

@@ -254,6 +254,9 @@ pub(crate) struct TrackerUse {
     pub(crate) acting: bool,
 }
 
+/// For what is wrong with a pattern: the error itself states the limit, the public description has the rest.
+const MEND_RULE: &str = "mend the rule (packs/README.md says what a pattern may be)";
+
 impl RuleSet {
     /// Compiles packs for a profile, with the default backend. Rules whose action is `allow` are left out.
     pub fn compile(packs: &[Pack], profile: &Profile) -> Result<Arc<RuleSet>, LoadError> {
@@ -287,9 +290,8 @@ impl RuleSet {
             c.lazy = *builds;
             spec.hash_into(*action, &mut hash);
             let plan = wanted(spec, *action).and_then(|_| plans.next()).transpose();
-            plan.and_then(|plan| c.add(spec, *action, plan.as_deref())).map_err(|e| {
-                LoadError::at(&spec.origin, format!("rule `{}`: {e}", spec.name), "see `forebay rules explain`")
-            })?;
+            plan.and_then(|plan| c.add(spec, *action, plan.as_deref()))
+                .map_err(|e| LoadError::at(&spec.origin, format!("rule `{}`: {e}", spec.name), MEND_RULE))?;
         }
         let words = std::mem::take(&mut c.words).build(|text, guard, word| {
             // Its edges are looked at from the span that asks.

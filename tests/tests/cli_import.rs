@@ -382,7 +382,12 @@ fn hostile_files_end_with_a_line_and_a_mend() {
         ("[[rules]]\nid = \"a\"\nentropy = inf\n".to_owned(), "gitleaks.toml:3: `entropy`"),
         ("[extend]\npath = \"gitleaks.toml\"\n".to_owned(), "more than 2 deep"),
         ("[extend]\npath = \"absent.toml\"\n".to_owned(), "absent.toml"),
-        ("[[allowlists]]\ntargetRules = [\"none\"]\nstopwords = [\"a\"]\n".to_owned(), "no such rule"),
+        (
+            "[[rules]]\nid = \"r\"\nregex = \"zq1\"\n[[allowlists]]\ntargetRules = [\"none\"]\nstopwords = [\"a\"]\n"
+                .to_owned(),
+            "no such rule",
+        ),
+        ("[pack]\nname = \"ours\"\n".to_owned(), "is this a gitleaks configuration?"),
         ("#".repeat(5 << 20), "larger than"),
         ((0..9000).map(|i| format!("[[rules]]\nid = \"r{i}\"\n")).collect(), "more than 8192"),
         ("a = ".to_owned() + &"[".repeat(10_000), "gitleaks.toml:1"),
@@ -427,7 +432,7 @@ fn a_pack_of_the_command_line_is_used_beside_the_profile() {
     c.args(["rules", "import", "gitleaks", "in.toml", "--prefix", "gl-"]);
     let out = output(c, b"");
     assert_eq!(out.code, 0, "{}", out.err);
-    assert_eq!(out.err, "1 of 1 rules taken, 0 of them changed; 0 not taken\n");
+    assert_eq!(out.err, "1 of 1 rule taken, 0 of them changed, as 1 rule of the pack; 0 not taken\n");
     house.write("out.toml", out.text());
     let text = format!("{} and zq7_d7f9a2k4m1x8q5w3e6r0\n", house.value(1));
     let mut c = house.forebay();

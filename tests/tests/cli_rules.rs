@@ -82,3 +82,67 @@ fn a_list_refuses_what_a_stream_would_refuse() {
         assert_eq!((listed.text(), &listed.err), ("", &filtered.err));
     }
 }
+
+#[test]
+fn an_error_in_a_pattern_has_its_place_and_a_mend_that_can_be_done() {
+    let house = House::new();
+    for (pattern, told) in [
+        ("(?P<span>foo(bar)", "at character 1, `(?P<span>foo(bar`: unclosed group"),
+        ("(?P<span>zzé*(?=x))", "at character 14, `(?=x))`: look-around"),
+    ] {
+        house.write("p.toml", &pack(&[rule("broken", pattern, "")]));
+        let out = run(&house, &["list", "--pack", "p.toml"]);
+        assert_eq!(out.code, 2);
+        assert!(
+            out.err.contains(told) && !out.err.contains("error: at") && !out.err.contains("rules explain"),
+            "{}",
+            out.err
+        );
+        assert_eq!(out.err.matches("error:").count(), 1, "{}", out.err);
+    }
+    let region = "region = { begin = '(?P<span>zzfoo)', inside = '[a-z]+', end = 'x' }";
+    house.write("p.toml", &pack(&[rule("r", GOOD, region).replace(&format!("pattern = '{GOOD}'\n"), "")]));
+    let out = run(&house, &["list", "--pack", "p.toml"]);
+    assert_eq!(out.code, 2);
+    assert!(out.err.contains("no longest match") && !out.err.contains("region = {"), "{}", out.err);
+}
+
+#[test]
+fn what_an_option_cannot_say_is_said_as_the_line_of_a_profile() {
+    let house = House::new();
+    house.write("s.env", "A_WORD=x7q2p\nLONG_ENOUGH=qk7Zp0vWm2sLd9Xe\n");
+    let out = run(&house, &["list", "--secrets-file", "s.env"]);
+    assert_eq!(out.code, 0, "{}", out.err);
+    let line = "exact = [{ file = \"s.env\", min_length = 4 }]";
+    assert!(out.err.contains(line), "{}", out.err);
+    // The line does what it says.
+    house.write("h.toml", &format!("name = 'h'\nbase = 'tool-output'\n{line}\n"));
+    let out = run(&house, &["list", "--profile", "h.toml"]);
+    assert_eq!(out.code, 0, "{}", out.err);
+    assert!(
+        out.text().contains("exact.s-env.A_WORD") && !out.err.contains("A_WORD"),
+        "{}{}",
+        out.err,
+        out.text().len()
+    );
+}
+
+#[test]
+fn an_import_says_what_it_got_and_where_it_cannot_write() {
+    let house = House::new();
+    house.write("pack-of-ours.toml", &pack(&[rule("fine", GOOD, "")]));
+    let out = run(&house, &["import", "gitleaks", "pack-of-ours.toml"]);
+    assert_eq!(out.code, 2);
+    assert!(out.err.contains("no [[rules]]: is this a gitleaks configuration?"), "{}", out.err);
+
+    house.write("g.toml", "[[rules]]\nid='two'\nregex='''(?:left=(L[0-9]{10})|right=(R[0-9]{10}))'''\n");
+    let out = run(&house, &["import", "gitleaks", "g.toml", "--out", "nodir/x.toml"]);
+    assert_eq!(out.code, 2);
+    assert!(out.err.contains("nodir/x.toml") && !out.err.contains(".tmp"), "{}", out.err);
+    let out = run(&house, &["import", "gitleaks", "g.toml", "--format", "json"]);
+    assert_eq!(out.code, 0, "{}", out.err);
+    let report = json_lines(&out.err);
+    let rules = out.text().matches("[[rule]]").count();
+    assert!(rules > 1, "{}", out.text());
+    assert_eq!((&report[0]["becomes"], &report[1]["written"]), (&rules.into(), &rules.into()), "{}", out.err);
+}

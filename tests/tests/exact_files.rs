@@ -49,7 +49,7 @@ fn an_environment_file_by_option_and_by_profile() {
             json_lines(&findings.join("\n")).iter().map(|f| f["rule"].as_str().unwrap().to_owned()).collect();
         assert_eq!(rules, ["secret.exact.app-env.API_KEY", "secret.exact.app-env.DB"]);
         // A port is no secret, and is not worth silence either.
-        let warning = "app.env:2: the value of PORT is shorter than `min_length` and is not looked for; lower";
+        let warning = "app.env:2: the value of PORT is shorter than `min_length` and is not looked for; ";
         assert!(got.err.contains(warning), "{}", got.err);
         assert!(!got.err.contains("PATH"), "{}", got.err);
     }

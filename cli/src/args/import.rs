@@ -9,6 +9,7 @@ use super::TextOrJson;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Example:\n  forebay rules import gitleaks .gitleaks.toml --out gitleaks-pack.toml")]
 pub(crate) struct RulesImportArgs {
+    /// Whose rules: `gitleaks` is the one there is.
     #[command(subcommand)]
     pub(crate) command: RulesImportCommand,
 }
@@ -22,7 +23,8 @@ Examples:
   forebay rules test pack.toml                  each imported rule has examples
   forebay scan --pack pack.toml src             beside the built-in rules
 
-Exit code 0: every rule was taken, 1: some were not (the pack has the others), 2: error, no pack.")]
+Exit code 0: every rule was taken, 1: some were not, or a key or `useDefault` had no effect (the pack has the others),
+2: error, no pack. A rule can become several; the report says so.")]
     Gitleaks(GitleaksArgs),
 }
 

@@ -66,14 +66,14 @@ fn open(args: &FilterArgs) -> anyhow::Result<Gate> {
     if let Some(pack) = args.profile.pack.first() {
         bail!(
             "through the socket the rules are those that the daemon serves: add {} to `pack_files` of a profile file, \
-             name that in its config and restart it, or filter with `--via local`",
+             name that in its config and reload it (`systemctl reload forebayd`, or SIGHUP), or filter with `--via local`",
             pack.display()
         );
     }
     if profile.ends_with(".toml") || profile.contains('/') {
         bail!(
             "through the socket a profile is one that the daemon serves, by name: add {profile} to `profiles` in its \
-             config and restart it, or filter with `--via local`"
+             config and reload it (`systemctl reload forebayd`, or SIGHUP), or filter with `--via local`"
         );
     }
     Gate::socket(&args.socket.path(), profile, args.session.as_deref().unwrap_or_default())

@@ -135,14 +135,16 @@ impl ExactFiles {
                 let mend = "put a longer value there, or take the entry out";
                 return Err(format!("{place}: the value {why}, so it would be found in every text; {mend}"));
             }
-            let mend = match why {
-                Weakness::Short => format!("lower `min_length` ({})", source.min_length),
-                _ => format!("put `{}` into `keep` to look for it all the same", e.key),
-            };
             let key = &e.key;
-            self.warnings.push(format!(
-                "{place}: the value of {key} {why} and is not looked for; {mend}, or put `{key}` into `ignore`"
-            ));
+            let mend = match (why, from_profile(source)) {
+                (Weakness::Short, true) => {
+                    format!("lower `min_length` ({}), or put `{key}` into `ignore`", source.min_length)
+                }
+                (_, true) => format!("put `{key}` into `keep` to look for it all the same, or into `ignore`"),
+                (Weakness::Short, false) => in_profile(source, &format!("min_length = {}", ExactSource::LEAST_LENGTH)),
+                (_, false) => in_profile(source, &format!("keep = [{key:?}]")),
+            };
+            self.warnings.push(format!("{place}: the value of {key} {why} and is not looked for; {mend}"));
         }
         if strong.is_empty() {
             return Ok(None);
@@ -150,11 +152,27 @@ impl ExactFiles {
         if strong.iter().any(|r| r.len() > MAX_VALUE_BYTES) && source.format != ExactFormat::Value {
             let key = &e.key;
             return Err(format!(
-                "{place}: the value of {key} is longer than {MAX_VALUE_BYTES} bytes; put `{key}` into `ignore`"
+                "{place}: the value of {key} is longer than {MAX_VALUE_BYTES} bytes; {}",
+                match from_profile(source) {
+                    true => format!("put `{key}` into `ignore`"),
+                    false => in_profile(source, &format!("ignore = [{key:?}]")),
+                }
             ));
         }
         ExactValue::new(&source.label, &e.key, &strong, &place).map(Some).map_err(|e| e.to_string())
     }
+}
+
+/// Whether a profile names the file; else an option does, which has no place for settings.
+fn from_profile(source: &ExactSource) -> bool {
+    !source.origin.starts_with("--")
+}
+
+/// The mend for a file named by an option: the line of a profile that says more about it.
+fn in_profile(source: &ExactSource, setting: &str) -> String {
+    let (ExactPlace::File(name) | ExactPlace::Credential(name)) = &source.at;
+    let option = &source.origin;
+    format!("to change that, name it in a profile instead of {option}: exact = [{{ file = {name:?}, {setting} }}]")
 }
 
 /// A file that is one value.

@@ -123,6 +123,9 @@ impl Config {
                 _ => config.notes.push(file.unknown(key)),
             }
         }
+        if config.rules.is_empty() && extend.is_none() {
+            bail!("{}: no [[rules]]: is this a gitleaks configuration?", file.name);
+        }
         config.drop_doubles();
         if let Some(extend) = extend {
             config.extend(&file, extend, path, default, depth)?;

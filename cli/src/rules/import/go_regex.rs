@@ -44,7 +44,10 @@ pub(super) fn parse(translated: &str) -> Result<Hir, String> {
         .nest_limit(64)
         .build()
         .parse(translated)
-        .map_err(|e| e.to_string().lines().last().unwrap_or("bad expression").trim().to_owned())
+        // Without its place: what it counts in is the translation.
+        .map_err(|e| {
+            e.to_string().lines().last().unwrap_or("bad expression").trim().trim_start_matches("error: ").to_owned()
+        })
 }
 
 struct Reader<'a> {

@@ -31,7 +31,7 @@ use serde::Serialize;
 use self::build::{Builder, Names, Refused, Taken};
 use self::config::{Config, Rule};
 use crate::args::{GitleaksArgs, RulesImportArgs, RulesImportCommand, TextOrJson};
-use crate::exit::{Outcome, say};
+use crate::exit::{Outcome, count, say};
 
 /// One line of the report.
 #[derive(Serialize)]
@@ -48,6 +48,9 @@ struct Line<'a> {
     reasons: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     mend: Option<&'a str>,
+    /// How many rules of the pack a rule that was taken has become.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    becomes: Option<usize>,
 }
 
 /// Runs the command.
@@ -67,6 +70,7 @@ fn gitleaks(args: &GitleaksArgs) -> anyhow::Result<Outcome> {
             outcome: "note",
             reasons: std::slice::from_ref(what),
             mend: Some(mend),
+            becomes: None,
         });
     }
     let mut changes = Vec::new();
@@ -77,7 +81,14 @@ fn gitleaks(args: &GitleaksArgs) -> anyhow::Result<Outcome> {
         .collect();
     for c in &changes {
         let place = args.file.display().to_string();
-        report.line(&Line { rule: None, place: &place, outcome: "note", reasons: std::slice::from_ref(c), mend: None });
+        report.line(&Line {
+            rule: None,
+            place: &place,
+            outcome: "note",
+            reasons: std::slice::from_ref(c),
+            mend: None,
+            becomes: None,
+        });
     }
     let head =
         if global.is_empty() { String::new() } else { format!("allow = [\n    {},\n]\n\n", global.join(",\n    ")) };
@@ -93,8 +104,16 @@ fn gitleaks(args: &GitleaksArgs) -> anyhow::Result<Outcome> {
     together(&head, &mut taken, &mut report)?;
     for (rule, t) in &taken {
         let outcome = if t.changes.is_empty() { "taken" } else { "changed" };
-        if outcome == "changed" || args.format == TextOrJson::Json {
-            report.line(&Line { rule: Some(&rule.id), place: &rule.place, outcome, reasons: &t.changes, mend: None });
+        if outcome == "changed" || t.toml.len() > 1 || args.format == TextOrJson::Json {
+            let becomes = Some(t.toml.len());
+            report.line(&Line {
+                rule: Some(&rule.id),
+                place: &rule.place,
+                outcome,
+                reasons: &t.changes,
+                mend: None,
+                becomes,
+            });
         }
     }
     write(args, &head, &taken, config.rules.len())?;
@@ -150,8 +169,15 @@ fn write(args: &GitleaksArgs, head: &str, taken: &[(&Rule, Taken)], all: usize) 
         Some(path) => {
             // Whole or not at all: who reads the pack must not see half of it.
             let folder = path.parent().filter(|p| *p != Path::new("")).unwrap_or(Path::new("."));
-            let mut file = tempfile::NamedTempFile::new_in(folder)
-                .with_context(|| format!("cannot write into {}; make the folder first", folder.display()))?;
+            // The name that the library puts into its error is nobody's business.
+            let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|e| {
+                let why = std::io::Error::from(e.kind());
+                anyhow::anyhow!(
+                    "cannot write {}: {why}; make a folder {} that you may write to",
+                    path.display(),
+                    folder.display()
+                )
+            })?;
             file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
             readable(file.as_file())?;
             file.persist(path).with_context(|| format!("cannot write {}", path.display()))?;
@@ -182,6 +208,7 @@ impl Report {
             outcome: "refused",
             reasons: std::slice::from_ref(&e.reason),
             mend: Some(&e.mend),
+            becomes: None,
         });
     }
 
@@ -197,22 +224,30 @@ impl Report {
             "changed" => "taken, but ",
             _ => "",
         };
+        let becomes = l
+            .becomes
+            .filter(|n| *n > 1)
+            .map(|n| format!("{}becomes {n} rules of the pack", if l.reasons.is_empty() { "" } else { "; " }));
+        let becomes = becomes.unwrap_or_default();
         let rule = l.rule.map(|r| format!("{}: ", r.escape_debug())).unwrap_or_default();
         let mend = l.mend.map(|m| format!("; {m}")).unwrap_or_default();
         // Parts of it were written by the configuration's author: nothing of theirs commands a terminal.
-        say(format!("{}: {rule}{outcome}{}{mend}", l.place, l.reasons.join("; ")).replace(char::is_control, "\u{fffd}"));
+        say(format!("{}: {rule}{outcome}{}{becomes}{mend}", l.place, l.reasons.join("; "))
+            .replace(char::is_control, "\u{fffd}"));
     }
 
     fn end(&self, all: usize, taken: &[(&Rule, Taken)]) {
         let changed = taken.iter().filter(|(_, t)| !t.changes.is_empty()).count();
+        let written: usize = taken.iter().map(|(_, t)| t.toml.len()).sum();
         if self.format == TextOrJson::Json {
-            let end =
-                serde_json::json!({"rules": all, "taken": taken.len(), "changed": changed, "refused": self.refused});
+            let end = serde_json::json!({"rules": all, "taken": taken.len(), "changed": changed, "refused": self.refused, "written": written});
             return say(end);
         }
         say(format_args!(
-            "{} of {all} rules taken, {changed} of them changed; {} not taken",
+            "{} of {} taken, {changed} of them changed, as {} of the pack; {} not taken",
             taken.len(),
+            count(all as u64, "rule"),
+            count(written as u64, "rule"),
             self.refused
         ));
     }
