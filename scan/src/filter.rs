@@ -473,12 +473,8 @@ impl Pass<'_> {
         let mut at = self.fresh;
         while at < self.w.end() {
             let to = self.w.end().min(at + BLOCK as u64);
-            let open = if f.near.is_empty() {
-                t.free
-            } else {
-                let words = f.near.before(&self.rules.words, at, to);
-                words.fold(t.free, |open, word| open | t.opened_by[word as usize])
-            };
+            let words = f.near.before(&self.rules.words, at, to);
+            let open = words.fold(t.free, |open, word| open | t.opened_by[word as usize]);
             self.class_block(f, at, to, open);
             at = to;
         }

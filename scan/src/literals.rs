@@ -60,7 +60,7 @@ const LONG_ENOUGH: usize = 3;
 /// So many different digits behind a literal are nearly all.
 const MANY_DIGITS: usize = 7;
 
-/// Most literals of a rule.
+/// Most literals of a rule: where there are more, the extractor shortens them all.
 pub(crate) const MOST: usize = 500;
 /// Most alternatives that are looked at each by itself.
 const MAX_BRANCHES: usize = 128;

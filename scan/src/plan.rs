@@ -34,8 +34,6 @@ const MAX_HEAD: usize = 256;
 /// word of a text.
 const MAX_FIRST: usize = 40;
 
-/// Most literals of a rule: the extractor of literals stops at as many.
-const MAX_LITERALS: usize = 512;
 /// Most words of a keyed rule that are looked for whole.
 const MAX_WORDS: usize = 16;
 /// How many bytes behind a literal are looked at.
@@ -189,7 +187,7 @@ impl Plan {
         let longest = if self.key.is_some() { longest } else { longest.min(literals::MAX_LITERAL) };
         let fit = |l: &Vec<u8>| (1..=longest).contains(&l.len()) && !l.iter().any(u8::is_ascii_uppercase);
         let head = if let Anchor::Inner { longest, .. } = &self.anchor { *longest } else { 0 };
-        literals.is_none_or(|l| (1..=MAX_LITERALS).contains(&l.len()) && l.iter().all(fit))
+        literals.is_none_or(|l| (1..=literals::MOST).contains(&l.len()) && l.iter().all(fit))
             && (self.key.is_none() || matches!(self.anchor, Anchor::Literal(_)) && self.held.is_none())
             && (1..=self.max_span).contains(&self.least)
             && self.max_span <= pattern::MAX_SPAN
@@ -289,7 +287,7 @@ fn overlap(length: usize, step: usize, what: &str) -> Result<(), String> {
 
 /// Whether literals are long enough and few enough to be looked for. A single byte only if it is rare in any text.
 fn usable(literals: &[Vec<u8>], least: usize) -> bool {
-    !literals.is_empty() && literals.len() <= MAX_LITERALS && literals.iter().all(|l| l.len() >= least || l == b"@")
+    !literals.is_empty() && literals.len() <= literals::MOST && literals.iter().all(|l| l.len() >= least || l == b"@")
 }
 
 fn shortest(literals: &[Vec<u8>]) -> usize {

@@ -49,7 +49,7 @@ impl Hyperscan {
     /// Compiles needles, none of them empty and at least one. An error is what libhs said.
     pub(super) fn new(mut needles: Vec<Needle>) -> Result<Hyperscan, ::hyperscan::Error> {
         let spare = Portable::new(needles.clone());
-        needles.sort_by_key(|n| (Reverse(Portable::known(n)), n.id));
+        needles.sort_by_cached_key(|n| (Reverse(Portable::known(n)), n.id));
         let mut by_text: BTreeMap<Vec<u8>, Vec<u32>> = BTreeMap::new();
         for (i, n) in (0..).zip(&needles) {
             by_text.entry(n.spelling.value.to_ascii_uppercase()).or_default().push(i);

@@ -56,20 +56,21 @@ impl std::fmt::Debug for Portable {
 
 impl Portable {
     /// Prepares needles.
-    pub(crate) fn new(mut needles: Vec<Needle>) -> Portable {
+    pub(crate) fn new(needles: Vec<Needle>) -> Portable {
         let mut grams = Grams::new();
-        needles.iter().for_each(|n| add(&mut grams, n));
-        needles.sort_by_cached_key(|n| (std::cmp::Reverse(Portable::known(n)), n.id));
+        let mut needles: Vec<(u32, Needle)> = needles.into_iter().map(|n| (Portable::known(&n), n)).collect();
+        needles.iter().for_each(|(known, n)| add(&mut grams, n, *known));
+        needles.sort_by_key(|(known, n)| (std::cmp::Reverse(*known), n.id));
         let of = |known: std::ops::RangeInclusive<u32>, hash: fn(u64) -> usize, size: usize| {
-            let all = (0..).zip(&needles).filter(|(_, n)| known.contains(&Portable::known(n)));
-            let hashed = all.map(|(rest, n)| (hash(last_of(&n.spelling.value)), Entry::of(&n.spelling, rest)));
+            let all = (0..).zip(&needles).filter(|(_, (k, _))| known.contains(k));
+            let hashed = all.map(|(rest, (_, n))| (hash(last_of(&n.spelling.value)), Entry::of(&n.spelling, rest)));
             Endings::new(hashed.collect(), size)
         };
         Portable {
             long: of(5..=6, Grams::slot_of_five, Grams::SLOTS),
             middle: of(3..=4, Grams::slot_of_three, Grams::SLOTS),
             short: of(0..=2, Grams::slot_of_one, Grams::SHORT_SLOTS),
-            rest: needles.into_iter().map(Rest::of).collect(),
+            rest: needles.into_iter().map(|(_, n)| Rest::of(n)).collect(),
             grams,
         }
     }
@@ -159,16 +160,16 @@ const LONG: u32 = 1;
 const MIDDLE: u32 = 2;
 const SHORT: u32 = 4;
 
-/// Adds how a needle ends, and what may stand before that.
-fn add(grams: &mut Grams, needle: &Needle) {
+/// Adds how a needle ends of which `known` bytes are known, and what may stand before that.
+fn add(grams: &mut Grams, needle: &Needle, known: u32) {
     let text = &needle.spelling.value;
-    let before = kinds_before(needle);
-    match text[text.len() - Portable::known(needle) as usize..] {
+    let before = || kinds_before(needle);
+    match text[text.len() - known as usize..] {
         [of_it, a, b, c, d, e] => grams.add_five(Grams::kind_of(of_it), [a, b, c, d, e]),
-        [a, b, c, d, e] => grams.add_five(before, [a, b, c, d, e]),
+        [a, b, c, d, e] => grams.add_five(before(), [a, b, c, d, e]),
         [of_it, a, b, c] => grams.add_three(Grams::kind_of(of_it), [a, b, c]),
-        [a, b, c] => grams.add_three(before, [a, b, c]),
-        [a, b] => grams.add_two(before, [a, b]),
+        [a, b, c] => grams.add_three(before(), [a, b, c]),
+        [a, b] => grams.add_two(before(), [a, b]),
         [b] => grams.add_one(b),
         _ => {}
     }

@@ -28,7 +28,19 @@ pub struct Check {
 #[derive(Clone, Copy)]
 enum Kind {
     Plain(Test),
-    Limited(LimitedTest),
+    Known(&'static Known),
+}
+
+/// A check of credentials, and what is known of it.
+struct Known {
+    name: &'static str,
+    /// `limit` is the number behind `>=`; the others are told 0.
+    takes_limit: bool,
+    test: LimitedTest,
+    /// See [`Check::longest_left`].
+    longest_left: fn(&[u8], f64) -> usize,
+    /// How dear it is next to others.
+    cost: u8,
 }
 
 /// A test of a span against a limit.
@@ -63,16 +75,23 @@ const NUMBERS: &[(&str, Test)] = &[
     ("verhoeff", number::verhoeff_of),
 ];
 
-/// Every other check, with what it tests. `limit` is the number behind `>=`, for the checks that take one.
-const REGISTRY: &[(&str, bool, LimitedTest)] = &[
-    ("entropy", true, entropy::at_least),
-    ("crc32-base62", false, |b, _| token::crc32_base62(b)),
-    ("jwt-header", false, |b, _| token::jwt_header(b)),
-    ("not-placeholder", false, |b, _| token::not_placeholder(b)),
-    ("token-like", false, |b, _| token::token_like(b)),
-    ("letters-and-digits", false, |b, _| token::letters_and_digits(b)),
-    ("basic-credentials", false, |b, _| token::basic_credentials(b)),
+/// Nothing is known of shorter spans.
+const ANY: fn(&[u8], f64) -> usize = |_, _| usize::MAX;
+
+/// Every other check.
+const REGISTRY: &[Known] = &[
+    Known { name: "entropy", takes_limit: true, test: entropy::at_least, longest_left: entropy::longest_left, cost: 2 },
+    known("crc32-base62", 1, |b, _| token::crc32_base62(b), ANY),
+    known("jwt-header", 1, |b, _| token::jwt_header(b), |b, _| token::before_second_part(b)),
+    known("not-placeholder", 1, |b, _| token::not_placeholder(b), |b, _| token::unspoilt(b)),
+    known("token-like", 1, |b, _| token::token_like(b), |b, _| token::longest_token_like(b)),
+    known("letters-and-digits", 0, |b, _| token::letters_and_digits(b), |_, _| 0),
+    known("basic-credentials", 1, |b, _| token::basic_credentials(b), ANY),
 ];
+
+const fn known(name: &'static str, cost: u8, test: LimitedTest, longest_left: fn(&[u8], f64) -> usize) -> Known {
+    Known { name, takes_limit: false, test, longest_left, cost }
+}
 
 impl Check {
     /// Parses `luhn` or `entropy>=3.5`.
@@ -89,54 +108,42 @@ impl Check {
         {
             return Ok(Check { name, limit: 0.0, test: Kind::Plain(*test) });
         }
-        let &(name, takes_limit, test) = REGISTRY
+        let known = REGISTRY
             .iter()
-            .find(|(n, ..)| *n == name)
+            .find(|k| k.name == name)
             .ok_or_else(|| format!("there is no check `{name}`; there are: {}", names()))?;
-        if takes_limit != limit.is_some() {
-            let how = if takes_limit { "needs a limit, as in `entropy>=3.5`" } else { "takes no limit" };
+        if known.takes_limit != limit.is_some() {
+            let how = if known.takes_limit { "needs a limit, as in `entropy>=3.5`" } else { "takes no limit" };
             return Err(format!("check `{name}` {how}"));
         }
-        Ok(Check { name, limit: limit.unwrap_or(0.0), test: Kind::Limited(test) })
+        Ok(Check { name: known.name, limit: limit.unwrap_or(0.0), test: Kind::Known(known) })
     }
 
     /// Whether the span passes.
     pub fn holds(&self, span: &[u8]) -> bool {
         match self.test {
             Kind::Plain(test) => test(span),
-            Kind::Limited(test) => test(span, self.limit),
+            Kind::Known(known) => (known.test)(span, self.limit),
         }
     }
-}
 
-impl Check {
     /// Of a span that does not pass: the length of the longest shorter span with the same start that may, in bytes; 0 if
     /// none may. What it says of longer ones holds for every one of them.
     pub(crate) fn longest_left(&self, span: &[u8]) -> usize {
-        let most = match self.name {
-            "entropy" => entropy::longest_left(span, self.limit),
-            "jwt-header" => token::before_second_part(span),
-            "letters-and-digits" => 0,
-            "not-placeholder" => token::unspoilt(span),
-            "token-like" => token::longest_token_like(span),
-            _ => usize::MAX,
+        let most = match self.test {
+            Kind::Plain(_) => usize::MAX,
+            Kind::Known(known) => (known.longest_left)(span, self.limit),
         };
         most.min(span.len().saturating_sub(1))
-    }
-
-    /// How dear a check is next to others: the cheap ones are asked first.
-    fn cost(&self) -> u8 {
-        match self.name {
-            "letters-and-digits" => 0,
-            "entropy" => 2,
-            _ => 1,
-        }
     }
 
     /// The checks of a rule in the order in which to ask them.
     pub(crate) fn in_order(checks: &[Check]) -> Vec<Check> {
         let mut checks = checks.to_vec();
-        checks.sort_by_key(Check::cost);
+        checks.sort_by_key(|c| match c.test {
+            Kind::Plain(_) => 1,
+            Kind::Known(known) => known.cost,
+        });
         checks
     }
 }
@@ -160,5 +167,5 @@ fn plain() -> impl Iterator<Item = &'static (&'static str, Test)> {
 }
 
 fn names() -> String {
-    REGISTRY.iter().map(|(n, ..)| *n).chain(plain().map(|(n, _)| *n)).collect::<Vec<_>>().join(", ")
+    REGISTRY.iter().map(|k| k.name).chain(plain().map(|(n, _)| *n)).collect::<Vec<_>>().join(", ")
 }

@@ -56,19 +56,19 @@ impl Grams {
     /// Adds an ending of five bytes and what may stand before it.
     pub(crate) fn add_five(&mut self, before: u32, [a, b, c, d, e]: [u8; 5]) {
         let hash = hash_of_five(u32::from_le_bytes([a, 0, 0, 0]) | FOLD, u32::from_le_bytes([b, c, d, e]) | FOLD);
-        self.fives[(hash >> (32 - GRAM_BITS)) as usize] |= before;
+        self.fives[slot(hash)] |= before;
     }
 
     /// Adds an ending of three bytes and what may stand before it.
     pub(crate) fn add_three(&mut self, before: u32, [a, b, c]: [u8; 3]) {
         let gram = u32::from_le_bytes([0, a, b, c]) | FOLD;
-        self.threes[(hash_of_three(gram) >> (32 - GRAM_BITS)) as usize] |= before;
+        self.threes[slot(hash_of_three(gram))] |= before;
     }
 
     /// Adds an ending of two bytes and what may stand before it.
     pub(crate) fn add_two(&mut self, before: u32, [a, b]: [u8; 2]) {
         let gram = u32::from_le_bytes([0, 0, a, b]) | FOLD;
-        self.twos[(hash_of_two(gram) >> (32 - SHORT_BITS)) as usize] |= before;
+        self.twos[short_slot(hash_of_two(gram))] |= before;
     }
 
     /// Adds an ending of one byte.
@@ -87,12 +87,12 @@ impl Grams {
     /// Where an ending of five bytes falls. `last`: the last eight bytes, the last one highest.
     pub(crate) fn slot_of_five(last: u64) -> usize {
         let (one, four) = ((last >> 24 & 0xff) as u32, (last >> 32) as u32);
-        (hash_of_five(one | FOLD, four | FOLD) >> (32 - GRAM_BITS)) as usize
+        slot(hash_of_five(one | FOLD, four | FOLD))
     }
 
     /// The same for three bytes.
     pub(crate) fn slot_of_three(last: u64) -> usize {
-        (hash_of_three((last >> 32) as u32 | FOLD) >> (32 - GRAM_BITS)) as usize
+        slot(hash_of_three((last >> 32) as u32 | FOLD))
     }
 
     /// The same for one byte.
@@ -128,13 +128,13 @@ impl Grams {
             let [before_five, first, before_three, before_two, ..] =
                 [last[0], last[1], last[2], last[3]].map(u32::from);
             let gram = u32::from_le_bytes([last[2], last[3], last[4], last[5]]) | FOLD;
-            let five = (hash_of_five(first | FOLD, gram) >> (32 - GRAM_BITS)) as usize;
-            let three = (hash_of_three(gram) >> (32 - GRAM_BITS)) as usize;
-            let two = (hash_of_two(gram) >> (32 - SHORT_BITS)) as usize;
-            out.fives |= u64::from(self.fives[five] >> kind(before_five | FOLD) & 1) << i;
-            out.threes |= u64::from(self.threes[three] >> kind(before_three | FOLD) & 1) << i;
+            let five = self.fives[slot(hash_of_five(first | FOLD, gram))];
+            let three = self.threes[slot(hash_of_three(gram))];
+            let two = self.twos[short_slot(hash_of_two(gram))];
+            out.fives |= u64::from(five >> kind(before_five | FOLD) & 1) << i;
+            out.threes |= u64::from(three >> kind(before_three | FOLD) & 1) << i;
             let one = self.ones.contains(&((gram >> 24) as u8));
-            out.twos |= u64::from(self.twos[two] >> kind(before_two | FOLD) & 1 | u32::from(one)) << i;
+            out.twos |= u64::from(two >> kind(before_two | FOLD) & 1 | u32::from(one)) << i;
         }
         out
     }
@@ -143,6 +143,16 @@ impl Grams {
 /// The high bits of a product with them depend on every byte.
 const FACTOR: u32 = 0x9e37_79b1;
 const OTHER_FACTOR: u32 = 0x85eb_ca77;
+
+/// The word of a table that a hash chooses, by its high bits.
+fn slot(hash: u32) -> usize {
+    (hash >> (32 - GRAM_BITS)) as usize
+}
+
+/// The same in the table of short endings.
+fn short_slot(hash: u32) -> usize {
+    (hash >> (32 - SHORT_BITS)) as usize
+}
 
 /// A hash of one byte and the four behind it.
 fn hash_of_five(one: u32, four: u32) -> u32 {

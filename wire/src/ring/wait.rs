@@ -24,8 +24,8 @@ const LONGEST_SLICE: Duration = Duration::from_secs(1);
 pub enum Woken {
     /// What was wanted is there.
     Ready,
-    /// It is not, after a while or after a wake-up for something else: see whether the socket was closed, then wait again. Whoever finds it closed reads the ring
-    /// once more: the peer may have published before it died.
+    /// It is not, after a while or after a wake-up for something else: see whether the socket was closed, then wait again.
+    /// Whoever finds it closed reads the ring once more: the peer may have published before it died.
     LookAtSocket,
 }
 
