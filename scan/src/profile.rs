@@ -104,7 +104,7 @@ pub enum ExactFormat {
     Env,
     /// The whole content is one value; one line break at the end is not part of it.
     Value,
-    /// A JSON object; every string in it, however deep, is a value.
+    /// A JSON object; every string and number in it is a value, by its path.
     Json,
 }
 

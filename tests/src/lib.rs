@@ -12,6 +12,7 @@ pub mod daemon;
 pub mod hold;
 pub mod model;
 pub mod sample;
+pub mod spelled;
 
 use forebay_scan::pattern::Parts;
 use forebay_scan::{RuleSpec, What};

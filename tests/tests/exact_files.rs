@@ -77,7 +77,10 @@ fn a_whole_file_a_credential_and_json() {
     c.env("CREDENTIALS_DIRECTORY", house.folder()).args(["filter", "--profile", "p.toml", "--findings", "json"]);
     let got = output(c, text.as_bytes());
     assert_eq!(got.code, 0, "{}", got.err);
-    let rules: Vec<String> = json_lines(&got.err)
+    let port = "v.json:1: the value of db.port is shorter than `min_length` and is not looked for; ";
+    assert!(got.err.contains(port), "{}", got.err);
+    let findings: Vec<&str> = got.err.lines().filter(|l| l.starts_with('{')).collect();
+    let rules: Vec<String> = json_lines(&findings.join("\n"))
         .iter()
         .map(|f| f["rule"].as_str().unwrap().trim_start_matches("secret.exact.").to_owned())
         .collect();
@@ -119,7 +122,10 @@ fn what_cannot_be_used_is_refused_with_its_place_and_mend() {
     write(&house, "list.json", "[]");
     write(&house, "word", "production\n");
     write(&house, "huge", &hidden.repeat(100_000));
+    write(&house, "pin", "123");
     write(&house, "long", &hidden.repeat(400));
+    write(&house, "long.env", &format!("A={hidden}\nCHAIN={}\n", hidden.repeat(400)));
+    write(&house, "deep.json", &format!("{{\"a\": {}\"{hidden}\"{}}}", "[".repeat(64), "]".repeat(64)));
     write(&house, "clash.json", &serde_json::json!({"a-b": hidden, "a b": secret(8)}).to_string());
     let many: String = (0..10_001).map(|i| format!("K{i}=v{hidden}{i}\n")).collect();
     write(&house, "many.env", &many);
@@ -132,8 +138,15 @@ fn what_cannot_be_used_is_refused_with_its_place_and_mend() {
         ("file = \"open.env\"", "open.env:1: ", "close it"),
         ("file = \"bad.json\"\nformat = \"json\"", "bad.json:2: ", "mend it there"),
         ("file = \"list.json\"\nformat = \"json\"", "list.json:1: ", "write {\"key\": \"value\"}"),
-        ("file = \"word\"\nformat = \"value\"", "word:1: ", "put a longer value there"),
-        ("file = \"long\"\nformat = \"value\"", "long:1: ", "longer than 4096 bytes"),
+        ("file = \"word\"\nformat = \"value\"", "word:1: ", "write keep = [\"word\"] into the entry"),
+        ("file = \"pin\"\nformat = \"value\"\nkeep = [\"pin\"]", "pin:1: ", "put a value of 4 bytes or more there"),
+        (
+            "file = \"long\"\nformat = \"value\"",
+            "long:1: ",
+            "to a file of its own and name that, or take the entry out",
+        ),
+        ("file = \"long.env\"", "long.env:2: ", "and put `CHAIN` into `ignore`"),
+        ("file = \"deep.json\"\nformat = \"json\"", "deep.json:1: ", "write it flatter"),
         ("file = \"clash.json\"\nformat = \"json\"", "clash.json:1: ", "is made twice"),
         ("file = \"many.env\"", "many.env:10001: ", "more than 10000 exact values"),
         ("file = \"ok.env\"\nmin_length = 3", "p.toml:3: ", "use 4 or more"),
@@ -174,6 +187,89 @@ fn warnings_name_key_and_mend_and_never_the_value() {
     }
     assert_eq!(lines.len(), 5, "{}", got.err);
     assert!(!got.err.contains("localhost") && !got.err.contains("127.0"), "{}", got.err);
+}
+
+/// Numbers, keys that come twice, empty values and readings of one value: what is taken, and what is told.
+#[test]
+fn nothing_of_a_json_file_is_dropped_without_a_word() {
+    let house = House::new();
+    let account = "4096".repeat(3) + "7351";
+    let text = format!(
+        "{{\"account\": {account},\n\"key\": \"{}\",\n\"key\": \"{}\",\n\"void\": \"\", \"on\": true, \"gone\": null,\n\"pin\": 48201,\n\
+         \"twice\": \"short\", \"twice\": \"{}\"}}",
+        secret(1),
+        secret(2),
+        secret(3)
+    );
+    write(&house, "v.json", &text);
+    profile(&house, "[[exact]]\nfile = \"v.json\"\nformat = \"json\"\n");
+    let got = filter(&house, &["--profile", "p.toml"], &format!("{account} {} {} {}", secret(1), secret(2), secret(3)));
+    let kinds: Vec<&str> = got.text().split(' ').map(|t| t.rsplit_once('_').unwrap().0).collect();
+    assert_eq!(kinds, ["FBY_ACCOUNT", "FBY_KEY", "FBY_KEY", "FBY_TWICE"], "{}", got.err);
+    for told in [
+        "v.json: these keys are empty, nothing is looked for: void; ",
+        "v.json:5: the value of pin is shorter than `min_length` and is not looked for; lower `min_length` (8), or put",
+        "v.json:6: twice can be read in more than one way (quotes, comments, or it comes twice): one reading is shorter",
+    ] {
+        assert!(got.err.contains(told), "{told}: {}", got.err);
+    }
+    assert_eq!(got.err.lines().count(), 3, "{}", got.err);
+    assert!(!got.err.contains("48201") && !got.err.contains("short "), "{}", got.err);
+}
+
+/// A key with an empty value does not hide another line's value, nor does an empty quote what stands behind it.
+#[test]
+fn an_empty_reading_hides_no_other() {
+    let house = House::new();
+    write(&house, "e.env", &format!("A=\nA={}\nB=\"\"{}\nC=\n", secret(1), secret(2)));
+    profile(&house, "[[exact]]\nfile = \"e.env\"\n");
+    let got = filter(&house, &["--profile", "p.toml"], &format!("{} {}", secret(1), secret(2)));
+    assert!(got.text().starts_with("FBY_A_") && got.text().contains(" FBY_B_"), "{}", got.text());
+    assert_eq!(got.err.lines().count(), 1, "{}", got.err);
+    assert!(got.err.contains("these keys are empty, nothing is looked for: C; "), "{}", got.err);
+}
+
+/// Settings with the shape of an address, a region or a word with a number are left out, told, and taken when kept.
+#[test]
+fn ordinary_settings_pass_unless_they_are_kept() {
+    let house = House::new();
+    let settings = [
+        ("REGION", "eu-west-1"),
+        ("URL", "http://localhost:8080"),
+        ("PASS", "changeme123"),
+        ("ENV", "production"),
+        ("DB", "db.internal.example:5432"),
+        ("DIR", "/var/lib/app/data"),
+        ("MAIL_FROM", "robot@mail.example"),
+    ];
+    let file: String = settings.iter().map(|(k, v)| format!("{k}={v}\n")).collect();
+    let text: String = settings.iter().map(|(_, v)| format!("{v} ")).collect();
+    write(&house, "s.env", &format!("{file}KEY={}\n", secret(4)));
+    profile(&house, "[[exact]]\nfile = \"s.env\"\n");
+    let got = filter(&house, &["--profile", "p.toml"], &text);
+    assert_eq!(got.text(), text);
+    for (i, (key, value)) in settings.iter().enumerate() {
+        let told = format!("s.env:{}: the value of {key} is ", i + 1);
+        let mend = format!("put `{key}` into `keep` to look for it all the same");
+        let told = got.err.lines().any(|l| l.contains(&told) && l.contains(&mend));
+        assert!(told && !got.err.contains(value), "{key}: {}", got.err);
+    }
+    let keys: Vec<&str> = settings.iter().map(|(k, _)| *k).collect();
+    profile(&house, &format!("[[exact]]\nfile = \"s.env\"\nkeep = {keys:?}\n"));
+    let got = filter(&house, &["--profile", "p.toml"], &text);
+    assert!(got.text().split_whitespace().all(|t| t.starts_with("FBY_")), "{}", got.text());
+    assert_eq!(got.err, "");
+}
+
+#[test]
+fn spellings_too_long_to_be_looked_for_are_told() {
+    let house = House::new();
+    write(&house, "l.env", &format!("LONG='{}{}'\n", secret(5), "=".repeat(3000)));
+    profile(&house, "[[exact]]\nfile = \"l.env\"\n");
+    let got = filter(&house, &["--profile", "p.toml"], "x");
+    assert_eq!(got.code, 0, "{}", got.err);
+    assert!(got.err.contains("l.env:1: the value of LONG is so long that it is not looked for "), "{}", got.err);
+    assert!(got.err.contains("in URLs") && !got.err.contains("===") && !got.err.contains(&secret(5)), "{}", got.err);
 }
 
 #[test]

@@ -63,7 +63,7 @@ struct Entry {
     /// Empty if the file is one value.
     key: String,
     line: usize,
-    /// What programs make of it: they differ about quotes, escapes and comments. The first is the usual one.
+    /// What programs make of it: they differ about quotes, escapes and comments.
     readings: Vec<Vec<u8>>,
 }
 
@@ -90,20 +90,29 @@ impl ExactFiles {
 
     fn take(&mut self, source: &ExactSource, shown: &str, entries: Vec<Entry>) -> Result<(), String> {
         for list in [&source.ignore, &source.keep] {
-            if let Some(name) = list.iter().find(|n| !entries.iter().any(|e| e.key == **n)) {
+            let whole = |n: &String| is_whole(source) && *n == source.label;
+            if let Some(name) = list.iter().find(|n| !whole(n) && !entries.iter().any(|e| e.key == **n)) {
                 self.warnings.push(format!("{}: {shown} has no key `{name}`; mend the name", source.origin));
             }
         }
         let before = self.values.len();
         let entries = merged(entries);
+        let mut empty = Vec::new();
         for e in &entries {
-            let kept = source.keep.contains(&e.key);
+            let kept = source.keep.contains(&e.key) || is_whole(source) && source.keep.contains(&source.label);
             if source.ignore.contains(&e.key) || !kept && USUAL_NAMES.contains(&e.key.as_str()) {
                 continue;
             }
-            if let Some(value) = self.judge(source, shown, e, kept)? {
+            if e.readings.is_empty() {
+                empty.push(named(&e.key));
+            } else if let Some(value) = self.judge(source, shown, e, kept)? {
                 self.values.push(value);
             }
+        }
+        if !empty.is_empty() && !is_whole(source) {
+            let mend = "give them values, or leave it if that is meant";
+            self.warnings
+                .push(format!("{shown}: these keys are empty, nothing is looked for: {}; {mend}", list(&empty)));
         }
         if self.values.len() == before {
             self.warnings
@@ -112,7 +121,7 @@ impl ExactFiles {
         Ok(())
     }
 
-    /// The value of an entry, unless it would be found in every text.
+    /// The value of an entry, unless it would be found in every text. It has a reading, and none is empty.
     fn judge(
         &mut self,
         source: &ExactSource,
@@ -126,40 +135,86 @@ impl ExactFiles {
             false => weakness(r, source.min_length),
         };
         let strong: Vec<&[u8]> = e.readings.iter().filter(|r| weak(r).is_none()).map(Vec::as_slice).collect();
-        // The first reading is what most programs make of it: if that is weak, others do not make up for it.
-        if e.readings.first().is_none_or(Vec::is_empty) {
-            return Ok(None);
-        }
-        if let Some(why) = e.readings.first().and_then(weak) {
-            if source.format == ExactFormat::Value || kept {
-                let mend = "put a longer value there, or take the entry out";
+        if let Some(why) = e.readings.iter().find_map(weak) {
+            let mend = keeping(source, &e.key, why);
+            if strong.is_empty() && (is_whole(source) || kept) {
                 return Err(format!("{place}: the value {why}, so it would be found in every text; {mend}"));
             }
-            let key = &e.key;
-            let mend = match (why, from_profile(source)) {
-                (Weakness::Short, true) => {
-                    format!("lower `min_length` ({}), or put `{key}` into `ignore`", source.min_length)
-                }
-                (_, true) => format!("put `{key}` into `keep` to look for it all the same, or into `ignore`"),
-                (Weakness::Short, false) => in_profile(source, &format!("min_length = {}", ExactSource::LEAST_LENGTH)),
-                (_, false) => in_profile(source, &format!("keep = [{key:?}]")),
-            };
-            self.warnings.push(format!("{place}: the value of {key} {why} and is not looked for; {mend}"));
+            let key = named(&e.key);
+            // A value may be read in more than one way, and a key may come twice.
+            self.warnings.push(match strong.is_empty() {
+                true => format!("{place}: the value of {key} {why} and is not looked for; {mend}"),
+                false => format!(
+                    "{place}: {key} can be read in more than one way (quotes, comments, or it comes twice): one reading \
+                     {why} and is not looked for, the others are; {mend}"
+                ),
+            });
         }
         if strong.is_empty() {
             return Ok(None);
         }
-        if strong.iter().any(|r| r.len() > MAX_VALUE_BYTES) && source.format != ExactFormat::Value {
-            let key = &e.key;
+        if strong.iter().any(|r| r.len() > MAX_VALUE_BYTES) {
+            let part =
+                "write its secret part (a private key without its certificates) to a file of its own and name that";
+            let mend = match (is_whole(source), from_profile(source)) {
+                (true, _) => format!("{part}, or take the entry out"),
+                (false, true) => format!("{part}, and put `{}` into `ignore`", named(&e.key)),
+                (false, false) => in_profile(source, &format!("ignore = [{:?}]", e.key)),
+            };
             return Err(format!(
-                "{place}: the value of {key} is longer than {MAX_VALUE_BYTES} bytes; {}",
-                match from_profile(source) {
-                    true => format!("put `{key}` into `ignore`"),
-                    false => in_profile(source, &format!("ignore = [{key:?}]")),
-                }
+                "{place}: the value of {} is longer than {MAX_VALUE_BYTES} bytes; {mend}",
+                named(&e.key)
             ));
         }
-        ExactValue::new(&source.label, &e.key, &strong, &place).map(Some).map_err(|e| e.to_string())
+        let value = ExactValue::new(&source.label, &e.key, &strong, &place).map_err(|e| e.to_string())?;
+        let spellings = value.left_out();
+        if !spellings.is_empty() {
+            self.warnings.push(format!(
+                "{place}: the value of {} is so long that it is not looked for {}; it is in every other spelling; to have \
+                 all, write its secret part to a file of its own",
+                named(&e.key),
+                list(&spellings)
+            ));
+        }
+        Ok(Some(value))
+    }
+}
+
+/// What to write so that a weak value is looked for all the same.
+fn keeping(source: &ExactSource, key: &str, why: Weakness) -> String {
+    let least = ExactSource::LEAST_LENGTH;
+    if why == Weakness::Short && (is_whole(source) || source.keep.iter().any(|k| k == key)) {
+        return format!("put a value of {least} bytes or more there, or take the entry out");
+    }
+    let key = if is_whole(source) { &source.label } else { key };
+    match (why, from_profile(source)) {
+        (_, true) if is_whole(source) => format!("to look for it all the same, write keep = [{key:?}] into the entry"),
+        (Weakness::Short, true) => {
+            let shown = named(key);
+            format!("lower `min_length` ({}), or put `{shown}` into `ignore`", source.min_length)
+        }
+        (_, true) => format!("put `{}` into `keep` to look for it all the same, or into `ignore`", named(key)),
+        (Weakness::Short, false) => in_profile(source, &format!("min_length = {least}")),
+        (_, false) => in_profile(source, &format!("keep = [{key:?}]")),
+    }
+}
+
+/// Whether the file is one value, which has no key.
+fn is_whole(source: &ExactSource) -> bool {
+    source.format == ExactFormat::Value
+}
+
+/// A key as messages show it: a JSON file may have any text there.
+fn named(key: &str) -> String {
+    key.escape_debug().collect()
+}
+
+/// The first of a list, and how many more there are: a template may have a thousand empty keys.
+fn list(names: &[impl AsRef<str>]) -> String {
+    let shown: Vec<&str> = names.iter().take(8).map(AsRef::as_ref).collect();
+    match names.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
@@ -182,11 +237,12 @@ fn whole(bytes: &[u8]) -> Entry {
     Entry { key: String::new(), line: 1, readings: vec![value.to_vec()] }
 }
 
-/// A key that comes twice has both values: which one counts depends on who reads the file.
+/// A key that comes twice has both values: which one counts depends on who reads the file. Empty readings are none.
 fn merged(entries: Vec<Entry>) -> Vec<Entry> {
     let mut at = std::collections::HashMap::new();
     let mut out: Vec<Entry> = Vec::with_capacity(entries.len());
-    for e in entries {
+    for mut e in entries {
+        e.readings.retain(|r| !r.is_empty());
         match at.get(&e.key) {
             Some(i) => {
                 let first: &mut Entry = &mut out[*i];

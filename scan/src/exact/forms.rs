@@ -20,23 +20,32 @@ pub(super) fn other_lines(value: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The spellings of a value as text: itself, in JSON strings, in URLs, in hex. What is longer than a span may be is
-/// left out: that happens to long values of which nearly every byte is escaped.
+/// left out: that happens to long values of which nearly every byte is escaped ([`left_out`]).
 pub(super) fn plain(value: &[u8]) -> BTreeSet<Vec<u8>> {
-    let mut out = BTreeSet::from([value.to_vec(), hex(value, false), hex(value, true)]);
-    if let Ok(text) = std::str::from_utf8(value) {
-        for style in JSON {
-            out.insert(json(text, style).into_bytes());
-        }
-        let once = json(text, JSON[0]);
-        out.insert(json(&once, JSON[0]).into_bytes());
-    }
-    for safe in URL {
-        for upper in [false, true] {
-            out.insert(url(value, safe, upper));
-        }
-    }
+    let mut out: BTreeSet<Vec<u8>> = spellings(value).into_iter().flat_map(|(_, forms)| forms).collect();
     out.retain(|form| form.len() <= MAX_SPAN);
     out
+}
+
+/// The encodings of which a spelling is left out.
+pub(super) fn left_out<'a>(readings: impl Iterator<Item = &'a [u8]>) -> Vec<&'static str> {
+    let long = |(what, forms): &(_, Vec<Vec<u8>>)| forms.iter().any(|f| f.len() > MAX_SPAN).then_some(*what);
+    let all: BTreeSet<&'static str> = readings.flat_map(spellings).filter_map(|s| long(&s)).collect();
+    all.into_iter().collect()
+}
+
+/// All spellings, by where they stand.
+fn spellings(value: &[u8]) -> [(&'static str, Vec<Vec<u8>>); 4] {
+    let text = std::str::from_utf8(value).ok();
+    let once: Vec<String> = text.iter().flat_map(|text| JSON.map(|style| json(text, style))).collect();
+    let twice = once.first().map(|once| json(once, JSON[0]).into_bytes());
+    let urls = URL.iter().flat_map(|safe| [url(value, safe, false), url(value, safe, true)]);
+    [
+        ("in hex", vec![value.to_vec(), hex(value, false), hex(value, true)]),
+        ("in JSON strings with escapes", once.into_iter().map(String::into_bytes).collect()),
+        ("in JSON inside a JSON string", twice.into_iter().collect()),
+        ("in URLs", urls.collect()),
+    ]
 }
 
 fn hex(value: &[u8], upper: bool) -> Vec<u8> {

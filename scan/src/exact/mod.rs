@@ -80,12 +80,12 @@ impl ExactValue {
             return fail(&format!("makes a name of more than {MAX_NAME} bytes"), "give the file a short `label`");
         }
         if readings.is_empty() || readings.iter().any(|r| r.is_empty()) {
-            return fail("is empty", "give it a value, or name the key in `ignore`");
+            return fail("is empty", "give it a value, or leave it out");
         }
         if readings.iter().any(|r| r.len() > MAX_VALUE_BYTES) {
             return fail(
                 &format!("is longer than {MAX_VALUE_BYTES} bytes"),
-                "name the key in `ignore`, and keep such a secret out of the agent's reach by file permissions",
+                "name only its secret part (a private key without its certificates), or leave it out",
             );
         }
         let mut readings: Vec<Box<[u8]>> = readings.iter().map(|r| Box::from(*r)).collect();
@@ -93,6 +93,12 @@ impl ExactValue {
         readings.sort();
         readings.dedup();
         Ok(ExactValue { name, bytes: ExactBytes(readings.into()), origin: origin.to_owned() })
+    }
+
+    /// Encodings in which some spelling of the value would be longer than a span may be, and is not looked for: `in URLs`.
+    /// Happens to values of more than two thousand bytes most of which are escaped.
+    pub fn left_out(&self) -> Vec<&'static str> {
+        forms::left_out(self.bytes.readings())
     }
 
     /// Full name of its rule.
