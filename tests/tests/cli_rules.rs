@@ -231,3 +231,27 @@ fn files_of_secrets_of_one_name_have_labels_of_their_own() {
     assert_eq!(out.code, 0, "{}", out.err);
     assert!(out.text().contains("exact.env.TOKEN") && out.text().contains("exact.b-env.TOKEN"), "{}", out.err);
 }
+
+#[test]
+fn a_file_given_by_option_that_cannot_be_read_has_a_mend_without_a_profile() {
+    let house = House::new();
+    house.write("words.env", "no assignment\n");
+    house.write("bad.json", "{\"a\" x");
+    house.write("h.toml", "name = 'h'\nexact = [{ file = 'words.env' }]\n");
+    let refused = |args: &[&str]| {
+        let out = run(&house, &[&["list"], args].concat());
+        assert_eq!(out.code, 2);
+        out.err
+    };
+    let err = refused(&["--secrets-file", "words.env"]);
+    assert!(
+        err.contains("words.env:1: the line is no KEY=value") && err.contains("a name that ends in .json"),
+        "{err}"
+    );
+    assert!(err.contains("exact = [{ file = \"words.env\", format = \"value\" }]"), "{err}");
+    let err = refused(&["--secrets-file", "bad.json"]);
+    assert!(err.contains("bad.json:1: it is no JSON") && err.contains("a name that does not end in .json"), "{err}");
+    // A profile has the key.
+    let err = refused(&["--profile", "h.toml"]);
+    assert!(err.contains("or set `format`") && !err.contains("ends in .json"), "{err}");
+}

@@ -27,8 +27,12 @@ Examples:
 Exit code 0: all examples hold (a rule without one is told), 1: an example is wrong, 2: a rule is refused or the name of
 a built-in rule, so that no profile could use the pack.")]
     Test(RulesTestArgs),
-    /// Say what one rule means: what it looks for, how far it reaches, what each profile does.
-    #[command(after_help = "Example:\n  forebay rules explain pii.ipv4")]
+    /// Say what one rule means: what it looks for, what each profile does, how the engine finds it and what that costs.
+    #[command(after_help = "\
+Examples:
+  forebay rules explain pii.ipv4
+  forebay rules explain --pack my-pack.toml secret.mine
+  forebay rules explain --secrets-file .env secret.exact.env.TOKEN")]
     Explain(RulesExplainArgs),
     /// Turn the rules of another program into a pack.
     Import(RulesImportArgs),
@@ -39,9 +43,8 @@ pub(crate) struct RulesExplainArgs {
     /// Full name, as `rules list` shows it.
     #[arg(value_name = "RULE")]
     pub(crate) rule: String,
-    /// Look for it in this pack file instead of the built-in packs.
-    #[arg(long, value_name = "PACK.toml")]
-    pub(crate) pack: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) profile: ProfileArg,
     /// How to print.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextOrJson,
