@@ -21,7 +21,6 @@ mod once;
 mod record;
 mod rules;
 mod scan;
-mod secrets_files;
 mod split_mix;
 mod status;
 

@@ -70,6 +70,8 @@ pub struct RuleSet {
     pub(crate) probes: Vec<Probe>,
     pub(crate) endings: Endings,
     pub(crate) trackers: Vec<TrackerUse>,
+    /// Exact values, in the order of their rules.
+    exact: Vec<(RuleId, ExactBytes)>,
     pub(crate) words: NearbyWords,
     /// Bytes of released text that are kept to look back at.
     pub(crate) history: usize,
@@ -290,7 +292,6 @@ impl RuleSet {
             c.lazy = *builds;
             spec.hash_into(*action, &mut hash);
             let plan = wanted(spec, *action).and_then(|_| plans.next()).transpose();
-            let plan = plan.map_err(|e| pattern::told_of(&spec.what, e));
             plan.and_then(|plan| c.add(spec, *action, plan.as_deref()))
                 .map_err(|e| LoadError::at(&spec.origin, format!("rule `{}`: {e}", spec.name), MEND_RULE))?;
         }
@@ -332,6 +333,7 @@ impl RuleSet {
             probes,
             endings,
             trackers,
+            exact: c.exact,
             words,
             history: c.history,
             profile: profile.name.clone(),
@@ -837,6 +839,12 @@ impl<'a> Compiler<'a> {
 }
 
 impl RuleSet {
+    /// The value that a rule is of, if it is an exact one's.
+    pub(crate) fn exact_value(&self, rule: RuleId) -> Option<&[u8]> {
+        let at = self.exact.binary_search_by_key(&rule, |(r, _)| *r).ok()?;
+        Some(self.exact[at].1.usual())
+    }
+
     pub(crate) fn candidates(&self) -> &dyn Candidates {
         &*self.candidates
     }

@@ -221,9 +221,7 @@ impl Splicer {
             return false;
         }
         self.token.clear();
-        if let Some(r) = rules.rule(s.label.rule) {
-            key.write(&r.token, &s.hash, &mut self.token);
-        }
+        write(&mut self.token, s.label, s.hash, rules, key);
         sink.release(&self.token);
         true
     }
@@ -246,13 +244,22 @@ impl Splicer {
             _ => {
                 let mut hash = key.value();
                 hash.update(value);
-                if let Some(r) = rules.rule(label.rule) {
-                    key.write(&r.token, &hash, &mut self.token);
-                }
+                write(&mut self.token, label, hash, rules, key);
             }
         }
         if !self.token.is_empty() {
             sink.release(&self.token);
         }
+    }
+}
+
+/// The token of a splice. An exact value has one, however it is spelled and whatever else the splice covers.
+fn write(token: &mut Vec<u8>, label: Label, mut hash: ValueHash, rules: &RuleSet, key: &TokenKey) {
+    if let Some(value) = rules.exact_value(label.rule) {
+        hash = key.value();
+        hash.update(value);
+    }
+    if let Some(r) = rules.rule(label.rule) {
+        key.write(&r.token, &hash, token);
     }
 }

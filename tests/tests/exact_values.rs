@@ -6,12 +6,13 @@ mod exact_house;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use exact_house::{Planted, base64, pack, pick, planted, readings, set, spells, symbols, texts, value};
+use exact_house::{Planted, base64, hex, mixed, pack, pick, planted, readings, set, spells, symbols, texts, value};
 use forebay_scan::{
     Action, Collected, ExactValue, Finding, MAX_VALUES, Pack, Profile, RuleSet, Scratch, StreamFilter, TokenKey,
 };
 use forebay_tests::cuts::{Seed, run};
 use forebay_tests::model::{acting, check, pieces};
+use forebay_tests::spelled::places;
 use proptest::prelude::*;
 
 fn values(seed: &mut Seed) -> Vec<Vec<u8>> {
@@ -30,6 +31,10 @@ fn holds(rules: &Arc<RuleSet>, values: &[Vec<u8>], text: &Planted, seed: &mut Se
     for (which, span) in &text.spans {
         let what = String::from_utf8_lossy(&text.text[span.clone()]).into_owned();
         prop_assert!(got.contains(&(*which, span.start, span.end)), "{what:?} at {span:?} was not found");
+    }
+    for (which, start, end) in places(&text.text, values) {
+        let span = String::from_utf8_lossy(&text.text[start..end]).into_owned();
+        prop_assert!(got.contains(&(which, start, end)), "{span:?} at {start} is value {which} and was not found");
     }
     for (which, start, end) in &got {
         let span = &text.text[*start..*end];
@@ -109,7 +114,8 @@ fn the_hold_is_the_least_one() {
     for _ in 0..25 {
         let values = values(&mut seed);
         let rules = set(&values, "tool-output");
-        let plain: BTreeSet<Vec<u8>> = values.iter().flat_map(|v| texts(v)).collect();
+        let plain: BTreeSet<Vec<u8>> =
+            values.iter().flat_map(|v| readings(v)).flat_map(|v| [hex(&v, false), hex(&v, true), v]).collect();
         let coded: BTreeSet<Vec<u8>> = values.iter().flat_map(|v| readings(v)).flat_map(|v| base64_forms(&v)).collect();
         let forms: Vec<&Vec<u8>> = plain.iter().chain(&coded).collect();
         let mut text = Vec::new();
@@ -121,8 +127,9 @@ fn the_hold_is_the_least_one() {
                 text.push(pick(&mut seed, b"Qx .;"));
             }
         }
-        // Lines are another test's: here a break ends what has begun.
-        text.iter_mut().filter(|b| matches!(b, b'\n' | b'\r')).for_each(|b| *b = b'.');
+        // Lines and escapes are other tests': here a break ends what has begun.
+        text.iter_mut().filter(|b| matches!(b, b'\n' | b'\r' | b'\\' | b'%')).for_each(|b| *b = b'.');
+        let spaces: Vec<u8> = text.iter().map(|b| if *b == b'+' { b' ' } else { *b }).collect();
         // Both alphabets are one to base64.
         let folded: Vec<u8> =
             text.iter().map(|b| [*b, b'+', b'/'][(*b == b'-') as usize + 2 * (*b == b'_') as usize]).collect();
@@ -134,14 +141,16 @@ fn the_hold_is_the_least_one() {
             };
             forms.iter().flat_map(places).collect()
         };
-        let matches = [stand(&plain, &text), stand(&coded, &folded)].concat();
+        let matches = [stand(&plain, &text), stand(&plain, &spaces), stand(&coded, &folded)].concat();
         let begins =
             |forms: &BTreeSet<Vec<u8>>, end: &[u8]| forms.iter().any(|f| f.len() > end.len() && f.starts_with(end));
         let mut filter = StreamFilter::new(Arc::clone(&rules), TokenKey::new([1; 32]));
         let (mut scratch, mut out) = (Scratch::default(), Collected::default());
         for n in 1..=text.len() {
             filter.push(&text[n - 1..n], &mut scratch, &mut out).unwrap();
-            let live = |s: &usize| begins(&plain, &text[*s..n]) || begins(&coded, &folded[*s..n]);
+            let live = |s: &usize| {
+                begins(&plain, &text[*s..n]) || begins(&plain, &spaces[*s..n]) || begins(&coded, &folded[*s..n])
+            };
             let mut from = (n.saturating_sub(400)..n).find(live).unwrap_or(n);
             // What is decided but overlaps something live waits with it.
             while let Some((s, _)) = matches.iter().find(|(s, e)| *s < from && from < *e && *e <= n) {
@@ -153,6 +162,93 @@ fn the_hold_is_the_least_one() {
         }
     }
     assert!(held > 0);
+}
+
+/// Whether `stands` says yes to a string that may follow a text that ends somewhere in the first character of `w`, spelled
+/// in some of `layers` layers.
+fn ends_well(layers: usize, w: &str, stands: &impl Fn(&[u8]) -> bool) -> bool {
+    let Some(first) = w.chars().next() else { return false };
+    if layers == 0 {
+        return stands(w.as_bytes());
+    }
+    let inside = |text: &str| {
+        let quoted = serde_json::to_string(text).unwrap();
+        quoted[1..quoted.len() - 1].to_owned()
+    };
+    let escape: String = first.encode_utf16(&mut [0; 2]).iter().map(|u| format!("\\u{u:04x}")).collect();
+    let rest = inside(&w[first.len_utf8()..]);
+    [inside(&first.to_string()), escape, format!("\\{first}")].iter().any(|form| {
+        let mut cuts = (0..form.len()).filter(|i| form.is_char_boundary(*i));
+        cuts.any(|i| ends_well(layers - 1, &(form[i..].to_owned() + &rest), stands))
+    })
+}
+
+/// Whether some continuation of `text` makes a value stand at `from` that ends behind the text.
+fn may_go_on(text: &[u8], from: usize, values: &[Vec<u8>], coded: &BTreeSet<Vec<u8>>) -> bool {
+    let there = |text: &[u8], more: &[u8], from: usize| {
+        let all = places(&[text, more].concat(), values);
+        all.iter().any(|(_, start, end)| *start == from && *end > text.len())
+    };
+    // The short text first: there are thousands to try.
+    let stands = |more: &[u8]| there(&text[from..], more, 0) && there(text, more, from);
+    let fold = |b: &u8| {
+        if *b == b'-' {
+            b'+'
+        } else if *b == b'_' {
+            b'/'
+        } else {
+            *b
+        }
+    };
+    let symbols =
+        String::from_utf8_lossy(&text[from..]).replace("\\r", "").replace("\\n", "").replace(['\r', '\n'], "");
+    let symbols: Vec<u8> = symbols.trim_end_matches('\\').bytes().map(|b| fold(&b)).collect();
+    if coded.iter().any(|f| f.len() > symbols.len() && f.starts_with(&symbols)) {
+        return true;
+    }
+    let tails = || values.iter().flat_map(|v| (0..v.len()).map(move |k| &v[k..]));
+    let spelled = |v: &[u8]| v.iter().map(|b| format!("%{b:02x}")).collect::<String>();
+    tails().any(|v| {
+        stands(v) || [1, 2].iter().any(|i| stands(&spelled(v).as_bytes()[*i..])) || stands(spelled(v).as_bytes())
+    }) || tails().any(|v| (1..hex(v, false).len()).any(|i| stands(&hex(v, false)[i..]) || stands(&hex(v, true)[i..])))
+        || (1..=3)
+            .any(|layers| tails().filter_map(|v| std::str::from_utf8(v).ok()).any(|v| ends_well(layers, v, &stands)))
+}
+
+/// Behind every byte of a text full of escapes: what is held may become a value.
+#[test]
+fn the_hold_within_escapes_is_the_least_one() {
+    let mut seed = Seed(23);
+    let mut inside = 0;
+    for _ in 0..3 {
+        let one = |seed: &mut Seed| -> Vec<u8> {
+            let from = ['a', 'k', '"', '\\', '/', 'é', '\u{1f511}', '%', ' ', '\n', 'Q'];
+            (0..4 + seed.below(3)).map(|_| from[seed.below(from.len())]).collect::<String>().into()
+        };
+        let values: Vec<Vec<u8>> =
+            (0..1 + seed.below(2)).map(|_| one(&mut seed)).collect::<BTreeSet<_>>().into_iter().collect();
+        let rules = set(&values, "tool-output");
+        let coded: BTreeSet<Vec<u8>> = values.iter().flat_map(|v| readings(v)).flat_map(|v| base64_forms(&v)).collect();
+        let mut text = Vec::new();
+        while text.len() < 24 {
+            let form = mixed(&values[seed.below(values.len())], &mut seed);
+            let n = [form.len(), seed.below(form.len())][seed.below(2)];
+            text.extend_from_slice(&form[..n]);
+            (0..seed.below(3)).for_each(|_| text.push(pick(&mut seed, b"\\%u0dak .")));
+        }
+        let mut filter = StreamFilter::new(Arc::clone(&rules), TokenKey::new([1; 32]));
+        let (mut scratch, mut out) = (Scratch::default(), Collected::default());
+        for n in 1..=text.len() {
+            filter.push(&text[n - 1..n], &mut scratch, &mut out).unwrap();
+            let held = n - filter.held();
+            inside += usize::from(held < n && matches!(text[n - 1], b'\\' | b'%' | b'u'));
+            // What is decided may wait for what overlaps it.
+            let waits = places(&text[..n], &values).iter().any(|(_, start, _)| *start == held);
+            let good = held == n || waits || may_go_on(&text[..n], held, &values, &coded);
+            assert!(good, "{held}..{n} is held of {:?}, values {:?}", String::from_utf8_lossy(&text[..n]), values);
+        }
+    }
+    assert!(inside > 2, "{inside}");
 }
 
 #[test]
@@ -191,6 +287,31 @@ fn values_inside_values_and_the_same_value_twice() {
     let got = run(&rules, &text, &[]);
     assert_eq!(found(&got.out.findings), BTreeSet::from([(0, 2, 21), (2, 2, 21), (1, 7, 16), (1, 24, 33)]));
     check(&got.out.bytes, &pieces(&rules, &[], &text, acting(&got.out.findings))).unwrap();
+}
+
+/// In every encoding, at every place in base64, beside and inside other things: one value, one token.
+#[test]
+fn a_value_has_one_token_in_every_spelling() {
+    let mut seed = Seed(31);
+    for value in [&b"kZ81 l\"Q0/qpX7\n\xc3\xa9ffT2"[..], b"\x00\xffp7\x80zz\x01Q"] {
+        let mut forms: Vec<Vec<u8>> = texts(value);
+        forms.extend((0..60).map(|_| mixed(value, &mut seed)));
+        forms.extend(readings(value).iter().flat_map(|v| base64_forms(v)));
+        let rules = set(&[value], "tool-output");
+        let tokens: BTreeSet<Vec<u8>> = forms
+            .iter()
+            .map(|form| {
+                let got = run(&rules, &[b"; ", &form[..], b" ;"].concat(), &[4]).out.bytes;
+                assert!(got.starts_with(b"; FBY_KEY0_") && got.ends_with(b" ;"), "{:?}", String::from_utf8_lossy(&got));
+                got
+            })
+            .collect();
+        assert_eq!(tokens.len(), 1, "{} spellings", forms.len());
+    }
+    let others = set(&[b"kZ81-lmQ0-qpX7", b"kZ81-lmQ0-qpX8"], "tool-output");
+    let two = run(&others, b"kZ81-lmQ0-qpX7 kZ81-lmQ0-qpX8", &[]).out.bytes;
+    let (one, other) = two.split_at(two.iter().position(|b| *b == b' ').unwrap());
+    assert_ne!(&one[9..], &other[10..]);
 }
 
 #[test]

@@ -17,7 +17,6 @@ mod judge;
 mod line;
 mod markdown;
 mod names;
-mod notice;
 mod report;
 mod score;
 mod spots;

@@ -137,6 +137,17 @@ impl Automaton {
         usize::from(self.states[node as usize].depth)
     }
 
+    /// How a beginning goes on: symbols, and where they lead.
+    pub(super) fn edges(&self, node: Node) -> impl Iterator<Item = (u8, Node)> {
+        let range = self.states[node as usize].edges as usize..self.states[node as usize + 1].edges as usize;
+        self.labels[range.clone()].iter().copied().zip(self.targets[range].iter().copied())
+    }
+
+    /// Whether a form ends here that begins where the state's text begins.
+    pub(super) fn is_whole(&self, node: Node) -> bool {
+        self.matches(node).any(|(_, len)| len == self.depth(node))
+    }
+
     /// The longest shorter beginning.
     pub(super) fn shorter(&self, node: Node) -> Node {
         self.states[node as usize].fail

@@ -128,17 +128,25 @@ impl Tap {
                 node = a.shorter(node);
             }
         };
-        next.iter().filter_map(one).min()
+        // There may be a hundred of them, of which few can begin earlier.
+        next.iter().fold(None, |earliest: Option<u64>, o| match earliest {
+            Some(at) if o.broken && o.start >= at => earliest,
+            _ => [earliest, one(o)].into_iter().flatten().min(),
+        })
     }
 }
 
 /// Whether some character from `lo` to `hi` goes on with what has begun.
 fn goes_on(a: &Automaton, node: Node, lo: u32, hi: u32) -> bool {
     [(0, 0x7f), (0x80, 0x7ff), (0x800, 0xffff), (0x1_0000, 0x10_ffff)].into_iter().any(|(first, last)| {
-        let utf8 = |code: u32| char::from_u32(code).map(|c| c.encode_utf8(&mut [0; 4]).as_bytes().to_vec());
+        let (lo, hi) = (lo.max(first), hi.min(last));
+        let (mut low, mut high) = ([0; 4], [0; 4]);
         // No character stands from D800 to DFFF, and no outcome ends there.
-        match (utf8(lo.max(first)), utf8(hi.min(last))) {
-            (Some(low), Some(high)) if lo.max(first) <= hi.min(last) => between(a, node, Some(&low), Some(&high), low.len()),
+        match (char::from_u32(lo), char::from_u32(hi)) {
+            (Some(l), Some(h)) if lo <= hi => {
+                let (low, high) = (l.encode_utf8(&mut low).as_bytes(), h.encode_utf8(&mut high).as_bytes());
+                between(a, node, Some(low), Some(high), low.len())
+            }
             _ => false,
         }
     })
@@ -155,7 +163,7 @@ fn between(a: &Automaton, node: Node, low: Option<&[u8]>, high: Option<&[u8]>, l
     a.edges(node).filter(|(b, _)| (least..=most).contains(b)).any(|(b, next)| {
         let low = low.filter(|_| b == least).and_then(|l| l.get(1..));
         let high = high.filter(|_| b == most).and_then(|h| h.get(1..));
-        a.is_leaf(next) || between(a, next, low, high, len - 1)
+        a.is_whole(next) || between(a, next, low, high, len - 1)
     })
 }
 
@@ -301,7 +309,15 @@ impl Taps {
     }
 
     /// Takes a byte, with the raw search's place before and behind it.
-    pub(super) fn take(&mut self, a: &Automaton, t: Triggers, byte: u8, at: u64, raw: [Node; 2], found: &mut Vec<Found>) {
+    pub(super) fn take(
+        &mut self,
+        a: &Automaton,
+        t: Triggers,
+        byte: u8,
+        at: u64,
+        raw: [Node; 2],
+        found: &mut Vec<Found>,
+    ) {
         let [before, behind] = raw;
         if self.json_on || byte == b'\\' {
             self.take_json(a, byte, at, before, found);

@@ -1,8 +1,9 @@
 //! How a value may be written.
 //!
-//! Writers differ in what they escape, so a value has a handful of spellings under each encoding; those that come out
-//! the same are kept once. Not here: encodings of encodings (base64 of JSON), but for JSON inside a JSON string, which
-//! is how tools answer over JSON-RPC; compression and encryption, which nothing here could see through.
+//! Hex and base64 have few spellings, which are searched for as they are. Escapes of JSON strings and URLs have endless ones
+//! and are decoded ([`super::decoded`]); what usual writers make of a value is here only to say which of its spellings are
+//! longer than a span may be. Not here: encodings of encodings (base64 of JSON); compression and encryption, which nothing
+//! here could see through.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,10 +20,10 @@ pub(super) fn other_lines(value: &[u8]) -> Option<Vec<u8>> {
     value.contains(&b'\n').then(|| value.split(|b| *b == b'\n').collect::<Vec<_>>().join(&b"\r\n"[..]))
 }
 
-/// The spellings of a value as text: itself, in JSON strings, in URLs, in hex. What is longer than a span may be is
-/// left out: that happens to long values of which nearly every byte is escaped ([`left_out`]).
+/// The spellings of a value that are searched for as they stand: itself and hex. Escapes are decoded, not spelled out:
+/// [`super::decoded`].
 pub(super) fn plain(value: &[u8]) -> BTreeSet<Vec<u8>> {
-    let mut out: BTreeSet<Vec<u8>> = spellings(value).into_iter().flat_map(|(_, forms)| forms).collect();
+    let mut out = BTreeSet::from([value.to_vec(), hex(value, false), hex(value, true)]);
     out.retain(|form| form.len() <= MAX_SPAN);
     out
 }

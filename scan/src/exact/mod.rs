@@ -4,8 +4,9 @@
 //! checksum or a word in front of it. Each value becomes one rule of the family `secret`, and all values of a rule set
 //! share one automaton for text ([`automaton`]) and one for base64: what a push costs does not depend on their number.
 //!
-//! - `forms`: how a value may be written (raw, JSON, URL, hex, base64).
+//! - `forms`: how a value may be written (raw, hex, base64).
 //! - [`automaton`]: finds all forms at once, in time linear in the text whatever the text is.
+//! - `decoded`: the same search in what comes out when escapes of JSON strings (`unescape`) and of URLs are decoded.
 //! - `grams`: skips what begins none.
 //! - [`tracker`]: the stream's state, which is also the least hold: the longest end of the input that begins a form.
 //! - `weak`: values that would be found everywhere.
@@ -17,9 +18,11 @@
 //! out, and a file of values that tries to exhaust memory ([`MAX_VALUES`], [`automaton::MAX_NODES`]).
 
 mod automaton;
+mod decoded;
 mod forms;
 mod grams;
 mod tracker;
+mod unescape;
 mod weak;
 
 use std::fmt;
@@ -52,6 +55,11 @@ impl fmt::Debug for ExactBytes {
 }
 
 impl ExactBytes {
+    /// The reading that stands for the value in its tokens, so that every spelling of it has one token.
+    pub(crate) fn usual(&self) -> &[u8] {
+        self.0.first().map_or(&[], |r| r)
+    }
+
     pub(crate) fn readings(&self) -> impl Iterator<Item = &[u8]> {
         self.0.iter().map(|r| &**r)
     }
@@ -90,8 +98,8 @@ impl ExactValue {
         }
         let mut readings: Vec<Box<[u8]>> = readings.iter().map(|r| Box::from(*r)).collect();
         readings.extend(readings.clone().iter().filter_map(|r| forms::other_lines(r)).map(Vec::into));
-        readings.sort();
-        readings.dedup();
+        let mut seen = std::collections::HashSet::new();
+        readings.retain(|r| seen.insert(r.clone()));
         Ok(ExactValue { name, bytes: ExactBytes(readings.into()), origin: origin.to_owned() })
     }
 

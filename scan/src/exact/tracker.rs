@@ -1,6 +1,7 @@
 //! A stream's place in the automata of exact values.
 //!
-//! Two searches run side by side: one over the bytes as they are, one over base64 symbols, which looks through line
+//! Two searches run side by side: one over the bytes as they are (and, from the first escape on, as they decode:
+//! [`super::decoded`]), one over base64 symbols, which looks through line
 //! breaks: `base64`, PEM and MIME writers break lines, and a value must not get out by standing where one is. A break is
 //! a line feed, a carriage return, or either as a JSON string spells it (`\n`).
 //!
@@ -15,8 +16,10 @@ use memchr::memchr3;
 
 use super::ExactBytes;
 use super::automaton::{Automaton, Lead, Node, Pattern, ROOT};
+use super::decoded::{Taps, Triggers};
 use super::forms;
 use super::grams::Grams;
+use super::unescape::{hex_digit, simple};
 use crate::finding::Report;
 use crate::trackers::{Mark, Tracker, TrackerSpec};
 
@@ -30,6 +33,7 @@ const MOST_BREAK: usize = 4;
 pub(crate) struct ExactSpec {
     plain: Automaton,
     plain_grams: Grams,
+    triggers: Triggers,
     base64: Automaton,
     base64_grams: Grams,
 }
@@ -55,7 +59,9 @@ impl ExactSpec {
         let bytes: Vec<Vec<u8>> = (0..=255u8).map(|b| vec![b]).collect();
         let symbols: Vec<Vec<u8>> =
             (0..64).map(|s| (0..=255u8).filter(|b| KIND[usize::from(*b)] == s).collect()).collect();
+        let plus = values.iter().flat_map(ExactBytes::readings).any(|r| r.contains(&b' '));
         Ok(Arc::new(ExactSpec {
+            triggers: Triggers { plus },
             plain_grams: Grams::new(&plain, &bytes),
             base64_grams: Grams::new(&base64, &symbols),
             plain: Automaton::new(plain).ok_or_else(large)?,
@@ -70,7 +76,7 @@ impl TrackerSpec for ExactSpec {
     }
 
     fn start(self: Arc<Self>) -> Box<dyn Tracker> {
-        Box::new(Exact { spec: self, plain: ROOT, base64: Wrapped::default(), at: 0 })
+        Box::new(Exact { spec: self, plain: ROOT, taps: Taps::new(), base64: Wrapped::default(), at: 0 })
     }
 }
 
@@ -202,6 +208,7 @@ impl Wrapped {
 struct Exact {
     spec: Arc<ExactSpec>,
     plain: Node,
+    taps: Taps,
     base64: Wrapped,
     /// Bytes seen.
     at: u64,
@@ -209,22 +216,36 @@ struct Exact {
 
 impl Exact {
     fn feed_plain(&mut self, at: u64, bytes: &[u8], out: &mut Vec<Mark>) {
-        let (a, grams) = (&self.spec.plain, &self.spec.plain_grams);
+        let (a, grams, triggers) = (&self.spec.plain, &self.spec.plain_grams, self.spec.triggers);
+        let mut found = Vec::new();
         let mut i = 0;
+        // What is skipped ends before the next byte that turns a decoder on.
+        let mut trigger = triggers.next(bytes, 0);
         loop {
-            if self.plain == ROOT {
-                (i, _) = grams.skip(bytes, i);
+            if self.plain == ROOT && self.taps.are_off() {
+                if i > trigger {
+                    trigger = triggers.next(bytes, i);
+                }
+                (i, _) = grams.skip(&bytes[..trigger], i);
+                if i == trigger {
+                    i += self.spec.harmless(&bytes[i..]);
+                }
             }
             let Some(b) = bytes.get(i) else { break };
-            i += 1;
+            let before = self.plain;
             self.plain = a.next(self.plain, *b);
+            let end = at + i as u64 + 1;
             if a.ends(self.plain) {
-                let end = at + i as u64;
                 for (values, len) in a.matches(self.plain) {
                     out.extend(values.iter().map(|v| mark(*v, end - len as u64, end)));
                 }
                 self.plain = a.open(self.plain);
             }
+            if triggers.has(*b) || !self.taps.are_off() {
+                self.taps.take(a, triggers, *b, end - 1, [before, self.plain], &mut found);
+                tell(&mut found, end, out);
+            }
+            i += 1;
         }
     }
 
@@ -262,6 +283,33 @@ impl Exact {
     }
 }
 
+impl ExactSpec {
+    /// How many bytes of an escape at the beginning of `bytes` may be passed over where nothing has begun: nothing begins
+    /// in it, neither as it is nor decoded. 0 if that is not plain to see.
+    #[inline]
+    fn harmless(&self, bytes: &[u8]) -> usize {
+        let begins = |b: &u8| self.plain.next(ROOT, *b) != ROOT;
+        match bytes {
+            [b'\\', c, ..] if *c != b'\\' => match simple(*c) {
+                Some(d) if ![b'\\', *c, d].iter().any(begins) => 2,
+                _ => 0,
+            },
+            [b'%', c, ..] if hex_digit(*c).is_none() && !begins(&b'%') => 1,
+            [b'+', ..] if ![b'+', b' '].iter().any(begins) => 1,
+            _ => 0,
+        }
+    }
+}
+
+/// Tells once what one byte completed under several decoders.
+fn tell(found: &mut Vec<super::decoded::Found>, decided: u64, out: &mut Vec<Mark>) {
+    if !found.is_empty() {
+        found.sort_unstable_by_key(|(value, span)| (*value, span.start, span.end));
+        found.dedup();
+        out.extend(found.drain(..).map(|(value, span)| Mark { rule: value as usize, span, decided }));
+    }
+}
+
 fn mark(value: u32, start: u64, end: u64) -> Mark {
     Mark { rule: value as usize, span: start..end, decided: end }
 }
@@ -273,16 +321,21 @@ impl Tracker for Exact {
         self.at = at + bytes.len() as u64;
     }
 
-    fn finish(&mut self, _at: u64, _out: &mut Vec<Mark>, _report: &mut Report) {}
+    fn finish(&mut self, _at: u64, out: &mut Vec<Mark>, _report: &mut Report) {
+        let mut found = Vec::new();
+        self.taps.finish(&self.spec.plain, &mut found);
+        tell(&mut found, self.at, out);
+    }
 
     fn live_from(&self) -> Option<u64> {
         let plain = (self.plain != ROOT).then(|| self.at - self.spec.plain.depth(self.plain) as u64);
         let depth = self.spec.base64.depth(self.base64.node);
         let base64 = (depth > 0).then(|| self.base64.start(depth, self.at));
-        [plain, base64].into_iter().flatten().min()
+        let decoded = self.taps.live_from(&self.spec.plain, self.at);
+        [plain, base64, decoded].into_iter().flatten().min()
     }
 
     fn memory(&self) -> usize {
-        size_of::<Self>() + self.base64.breaks.capacity() * size_of::<u64>()
+        size_of::<Self>() + self.taps.memory() + self.base64.breaks.capacity() * size_of::<u64>()
     }
 }

@@ -1,9 +1,11 @@
 //! Writers of values, and readers that say whether some bytes spell a value. They share no code with the engine: JSON
-//! is `serde_json`'s where it can be, base64 goes bit by bit, and a span is judged by decoding it.
+//! is `serde_json`'s where it can be, base64 goes bit by bit, and a span is judged by decoding it
+//! ([`forebay_tests::spelled`]).
 #![allow(dead_code)] // Each test file uses its part.
 
 use forebay_scan::{ExactValue, Pack, Profile, RuleSet};
 use forebay_tests::cuts::Seed;
+use forebay_tests::spelled::{line_ends, places};
 use std::sync::Arc;
 
 /// A rule set of nothing but these values, under a built-in profile.
@@ -37,10 +39,50 @@ pub(crate) fn pick(seed: &mut Seed, from: &[u8]) -> u8 {
 
 /// A value with its own line ends, and with the other ones.
 pub(crate) fn readings(value: &[u8]) -> Vec<Vec<u8>> {
-    let pairs = |(i, b): (usize, &u8)| (*b != b'\r' || value.get(i + 1) != Some(&b'\n')).then_some(*b);
-    let unix: Vec<u8> = value.iter().enumerate().filter_map(pairs).collect();
-    let windows = || value.iter().flat_map(|b| if *b == b'\n' { vec![b'\r', b'\n'] } else { vec![*b] }).collect();
-    vec![value.to_vec(), if unix == value { windows() } else { unix }]
+    line_ends(value)
+}
+
+/// A spelling as no writer makes it: each character escaped or not, in up to three layers, or in a URL.
+pub(crate) fn mixed(value: &[u8], seed: &mut Seed) -> Vec<u8> {
+    match (std::str::from_utf8(value), seed.below(4)) {
+        (Ok(text), layers @ 1..) => (0..layers).fold(text.to_owned(), |text, _| in_string(&text, seed)).into(),
+        _ => {
+            let plus = seed.below(2) == 0;
+            let often = 1 + seed.below(4);
+            let one = |b: &u8| match *b {
+                b' ' if plus && seed.below(2) == 0 => vec![b'+'],
+                b if b == b'%' || b == b'+' || seed.below(often) == 0 => {
+                    format!("%{}", digits(u32::from(b), 2, seed)).into()
+                }
+                b => vec![b],
+            };
+            value.iter().flat_map(one).collect()
+        }
+    }
+}
+
+/// Any spelling in a JSON string.
+fn in_string(text: &str, seed: &mut Seed) -> String {
+    let often = 1 + seed.below(6);
+    let mut out = String::new();
+    for c in text.chars() {
+        let short = json(&c.to_string());
+        match seed.below(often) {
+            0 => c.encode_utf16(&mut [0; 2]).iter().for_each(|u| {
+                out.push_str("\\u");
+                out.push_str(&digits(u32::from(*u), 4, seed));
+            }),
+            1 if c == '/' => out.push_str("\\/"),
+            _ => out.push_str(&short),
+        }
+    }
+    out
+}
+
+/// Hex digits, small and capital ones mixed.
+fn digits(value: u32, n: usize, seed: &mut Seed) -> String {
+    let text = format!("{value:0n$x}");
+    text.chars().map(|c| if seed.below(2) == 0 { c.to_ascii_uppercase() } else { c }).collect()
 }
 
 /// Every way in which a test writes a value as text.
@@ -121,43 +163,8 @@ pub(crate) fn symbols(before: usize, n: usize) -> std::ops::Range<usize> {
 
 /// Whether a span spells the value in some way.
 pub(crate) fn spells(span: &[u8], value: &[u8]) -> bool {
-    readings(value).iter().any(|v| spells_it(span, v))
-}
-
-fn spells_it(span: &[u8], value: &[u8]) -> bool {
-    let same = |text: &str| text.as_bytes() == value;
-    let unquote = |b: &[u8]| {
-        let text = std::str::from_utf8(b).ok()?;
-        serde_json::from_str::<String>(&format!("\"{text}\"")).ok()
-    };
-    span == value
-        || unquote(span).is_some_and(|once| same(&once) || unquote(once.as_bytes()).is_some_and(|twice| same(&twice)))
-        || unhex(span).as_deref() == Some(value)
-        || unpercent(span, false).as_deref() == Some(value)
-        || unpercent(span, true).as_deref() == Some(value)
-        || (0..3).any(|shift| in_base64(span, value, shift))
-}
-
-fn unhex(span: &[u8]) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(span).ok().filter(|t| t.len() % 2 == 0)?;
-    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(text.get(i..i + 2)?, 16).ok()).collect()
-}
-
-fn unpercent(span: &[u8], plus: bool) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    let mut rest = span;
-    while let [b, more @ ..] = rest {
-        rest = more;
-        match b {
-            b'%' => {
-                out.extend(unhex(rest.get(..2)?)?);
-                rest = &rest[2..];
-            }
-            b'+' if plus => out.push(b' '),
-            b => out.push(*b),
-        }
-    }
-    Some(out)
+    let coded = readings(value).iter().any(|v| (0..3).any(|shift| in_base64(span, v, shift)));
+    coded || places(span, &[value.to_vec()]).contains(&(0, 0, span.len()))
 }
 
 /// Whether the symbols of a span, line breaks aside, are just those that carry the value's bits, which begin `2 * shift`
@@ -189,21 +196,26 @@ pub(crate) fn planted(values: &[Vec<u8>], seed: &mut Seed, pieces: usize) -> Pla
         let value = &values[which];
         match seed.below(6) {
             0 | 1 => {
-                let forms = texts(value);
+                let mut forms = texts(value);
+                let n = forms.len();
+                forms.extend((0..n).map(|_| mixed(value, seed)));
                 let form = &forms[seed.below(forms.len())];
                 out.spans.push((which, out.text.len()..out.text.len() + form.len()));
                 out.text.extend_from_slice(form);
             }
             2 | 3 => wrapped(&mut out, which, value, seed),
             4 => {
-                let forms = texts(value);
+                let mut forms = texts(value);
+                forms.push(mixed(value, seed));
+                forms.push(mixed(value, seed));
                 let form = &forms[seed.below(forms.len())];
                 out.text.extend_from_slice(&form[..seed.below(form.len())]);
             }
             _ => (0..seed.below(12)).for_each(|_| out.text.push(pick(seed, b"ab =\n\r\\n\"A+/%0x7Q"))),
         }
-        if seed.below(2) == 0 {
-            out.text.push(pick(seed, b" \n\\.,"));
+        // Behind a backslash what comes next would not be what it was.
+        if seed.below(2) == 0 || matches!(out.text.last(), Some(b'\\')) {
+            out.text.push(pick(seed, b" \n.,"));
         }
     }
     out
