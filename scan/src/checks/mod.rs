@@ -5,6 +5,7 @@
 
 mod card;
 mod cn;
+mod coin;
 mod date;
 mod entropy;
 mod iban;
@@ -51,6 +52,7 @@ type Test = fn(&[u8]) -> bool;
 
 /// Checks of numbers and addresses; the national ones stand in [`national::TABLES`].
 const NUMBERS: &[(&str, Test)] = &[
+    ("btc-address", coin::btc),
     ("card", card::card),
     ("card-any", card::card_any),
     ("cn-resident-id", cn::resident_id),

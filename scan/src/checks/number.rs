@@ -10,11 +10,24 @@ pub(super) struct Id {
     len: usize,
 }
 
+/// The ASCII letters and digits of a span, in order; full-width ones (U+FF10–FF19, FF21–FF3A, FF41–FF5A) count as those
+/// that they are the wide forms of.
+fn alphanumeric(span: &[u8]) -> impl Iterator<Item = u8> + '_ {
+    span.iter().enumerate().filter_map(|(i, b)| {
+        let wide = match (i.checked_sub(2).map(|j| &span[j..i]), b) {
+            (Some([0xef, 0xbc]), 0x90..=0x99 | 0xa1..=0xba) => b - 0x60,
+            (Some([0xef, 0xbd]), 0x81..=0x9a) => b - 0x20,
+            _ => *b,
+        };
+        wide.is_ascii_alphanumeric().then_some(wide)
+    })
+}
+
 impl Id {
     /// Reads a span.
     pub(super) fn of(span: &[u8]) -> Id {
         let mut id = Id { chars: [0; 40], len: 0 };
-        for b in span.iter().filter(|b| b.is_ascii_alphanumeric()) {
+        for b in alphanumeric(span) {
             if id.len == id.chars.len() {
                 id.len = 0;
                 return id;
@@ -43,7 +56,7 @@ impl std::ops::Deref for Id {
 pub(super) fn digits<const N: usize>(span: &[u8]) -> Option<[u8; N]> {
     let mut out = [0; N];
     let mut n = 0;
-    for b in span.iter().filter(|b| b.is_ascii_alphanumeric()) {
+    for b in alphanumeric(span) {
         *out.get_mut(n)? = b.is_ascii_digit().then(|| b - b'0')?;
         n += 1;
     }

@@ -16,6 +16,7 @@ pub(super) const CHECKS: &[(&str, Test)] = &[
     ("mu-nid", mu_nid),
     ("mz-nuit", mz_nuit),
     ("ng-nin", ng_nin),
+    ("nz-bank-account", nz_bank_account),
     ("nz-ird", nz_ird),
     ("sn-ninea", sn_ninea),
     ("za-id", za_id),
@@ -121,6 +122,36 @@ fn nz_ird(span: &[u8]) -> bool {
     r == i32::from(d[8])
 }
 
+/// New Zealand, Inland Revenue's rule for bank accounts: the bank (two digits) says which weights bank, branch (four), account
+/// (seven) and suffix (two or three) take. Bank 31 has no check digit.
+fn nz_bank_account(span: &[u8]) -> bool {
+    let id = Id::of(span);
+    let mut d = [0u8; 16];
+    if !matches!(id.len(), 15 | 16) || !id.iter().all(u8::is_ascii_digit) {
+        return false;
+    }
+    for (i, b) in id.iter().enumerate() {
+        // A suffix of two digits has a zero in front.
+        d[if i < 13 { i } else { i + 16 - id.len() }] = b - b'0';
+    }
+    let account = join(&d[6..13]);
+    let root = |x: i32| if x == 0 { 0 } else { 1 + (x - 1) % 9 };
+    let rooted = |w: &[i32; 16]| d.iter().zip(w).map(|(d, w)| root(i32::from(*d) * w)).sum::<i32>();
+    let sum = match two(&d, 0) {
+        1..=4 | 6 | 10..=24 | 27 | 30 | 35 | 38 if account < 990_000 => {
+            dot(&d, &[0, 0, 6, 3, 7, 9, 0, 10, 5, 8, 4, 2, 1]) % 11
+        }
+        1..=4 | 6 | 10..=24 | 27 | 30 | 35 | 38 => dot(&d, &[0, 0, 0, 0, 0, 0, 0, 10, 5, 8, 4, 2, 1]) % 11,
+        8 => dot(&d, &[0, 0, 0, 0, 0, 0, 7, 6, 5, 4, 3, 2, 1]) % 11,
+        9 => rooted(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 4, 3, 2, 0, 0, 1]) % 11,
+        25 | 33 => dot(&d, &[0, 0, 0, 0, 0, 0, 1, 7, 3, 1, 7, 3, 1]) % 10,
+        26 | 28 | 29 => rooted(&[0, 0, 0, 0, 0, 0, 1, 3, 7, 1, 3, 7, 1, 3, 7, 1]) % 10,
+        31 => 0,
+        _ => return false,
+    };
+    sum == 0 && account > 0
+}
+
 /// Senegal, ANSD: seven or nine digits with weights 1-2-1-2… from the right, mod 10; a three-character tax code may follow.
 fn sn_ninea(span: &[u8]) -> bool {
     let id = Id::of(span);
@@ -162,6 +193,9 @@ mod tests {
         assert!(au_abn(b"51 824 753 556") && !au_abn(b"51 824 753 557"));
         assert!(au_tfn(b"123 456 782") && !au_tfn(b"123 456 783"));
         assert!(au_acn(b"004 085 616") && !au_acn(b"004 085 617"));
+        // Algorithms A and D of Inland Revenue's document, with its own examples.
+        assert!(nz_bank_account(b"01-0902-0068389-00") && !nz_bank_account(b"01-0902-0068388-00"));
+        assert!(nz_bank_account(b"08-6523-1954512-001") && !nz_bank_account(b"08-6523-1954513-001"));
         assert!(nz_ird(b"49-091-850") && !nz_ird(b"49-091-851"));
         assert!(za_id(b"8001015009087") && !za_id(b"8001015009088"));
     }

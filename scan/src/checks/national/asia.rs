@@ -71,9 +71,13 @@ fn id_nik(span: &[u8]) -> bool {
     })
 }
 
-/// Indonesia, DJP tax number: Luhn over the first nine of 15 digits.
+/// Indonesia, DJP tax number: Luhn over the first nine of 15 digits. Since 2024 it has 16: a zero in front of the old number,
+/// or a citizen's identity number.
 fn id_npwp(span: &[u8]) -> bool {
-    digits::<15>(span).is_some_and(|d| varied(&d[..9]) && luhn_digits(&d[..9]))
+    let old = |d: &[u8]| varied(&d[..9]) && luhn_digits(&d[..9]);
+    digits::<15>(span).is_some_and(|d| old(&d))
+        || digits::<16>(span).is_some_and(|d| d[0] == 0 && old(&d[1..]))
+        || id_nik(span)
 }
 
 /// Israel, Population Authority and company registrar: Luhn over nine digits.

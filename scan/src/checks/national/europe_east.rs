@@ -101,15 +101,10 @@ fn cz_dic(span: &[u8]) -> bool {
     company || special || cz_rc(number)
 }
 
-/// Czechia and Slovakia, birth number: YYMMDD (50 added to a woman's month, 20 more when serials ran out), and a multiple of
-/// eleven; until 1953 nine digits without a check.
+/// Czechia and Slovakia, birth number: YYMMDD (50 added to a woman's month, 20 more when serials ran out; validators in use
+/// let that 20 come twice), and a multiple of eleven; until 1953 nine digits without a check.
 fn cz_rc(span: &[u8]) -> bool {
-    let month = |d: &[u8]| match two(d, 2) {
-        m @ 71.. => m - 70,
-        m @ 51.. => m - 50,
-        m @ 21.. => m - 20,
-        m => m,
-    };
+    let month = |d: &[u8]| two(d, 2) % 50 % 20;
     let ten = digits::<10>(span).is_some_and(|d| {
         let year = if two(&d, 0) < 54 { 2000 } else { 1900 } + two(&d, 0);
         real(year, month(&d), two(&d, 4)) && join(&d[..9]) % 11 % 10 == u64::from(d[9])

@@ -63,7 +63,7 @@ fn at_uid(span: &[u8]) -> bool {
 }
 
 /// Belgium, national register: YYMMDD, serial, 97 − (the nine digits mod 97), with a 2 in front for those born since 2000.
-/// Months and days may be zero where they are not known.
+/// Months and days may be zero where they are not known, and days count on beyond 31 where a day's serials ran out.
 fn be_nn(span: &[u8]) -> bool {
     digits::<11>(span).is_some_and(|d| be_number(&d, two(&d, 2)))
 }
@@ -84,7 +84,7 @@ fn be_niss(span: &[u8]) -> bool {
 fn be_number(d: &[u8; 11], month: u32) -> bool {
     let n = join(&d[..9]);
     let check = join(&d[9..]);
-    month <= 12 && two(d, 4) <= 31 && varied(d) && (97 - n % 97 == check || 97 - (2_000_000_000 + n) % 97 == check)
+    month <= 12 && varied(d) && (97 - n % 97 == check || 97 - (2_000_000_000 + n) % 97 == check)
 }
 
 /// Belgium, identity card: ten digits mod 97, where zero is written 97.
