@@ -82,12 +82,14 @@ ledger: system ## docs/LEDGER.md from labelled lines: make ledger DATA=DIR [BENI
 	page=$$(cargo run --release --quiet -p forebay -- eval "$(DATA)" $(if $(BENIGN),--benign "$(BENIGN)") --by $(BY) --format markdown); \
 	printf '%s\n' "$$page" > docs/LEDGER.md
 
-man: system ## man pages and shell completions, into target/man and target/completions
-	cargo build --profile dist -p forebay
+man: system ## man pages and shell completions of both programs, into target/man and target/completions
+	cargo build --profile dist -p forebay -p forebayd
 	mkdir -p target/man target/completions
-	cargo run --profile dist --quiet -p forebay -- man target/man
-	for shell in bash zsh fish; do \
-	  cargo run --profile dist --quiet -p forebay -- completions $$shell > target/completions/forebay.$$shell; \
+	for program in forebay forebayd; do \
+	  cargo run --profile dist --quiet -p $$program -- man target/man; \
+	  for shell in bash zsh fish; do \
+	    cargo run --profile dist --quiet -p $$program -- completions $$shell > target/completions/$$program.$$shell; \
+	  done; \
 	done
 
 install: man ## binaries, units, man pages and completions under PREFIX (/usr/local), for systemd hosts
@@ -95,9 +97,12 @@ install: man ## binaries, units, man pages and completions under PREFIX (/usr/lo
 	bin=$$(.ci/target-folder)/dist; \
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $$bin/forebay $$bin/forebayd
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 target/man/*.1
-	install -D -m 0644 target/completions/forebay.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/forebay
-	install -D -m 0644 target/completions/forebay.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_forebay
-	install -D -m 0644 target/completions/forebay.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/forebay.fish
+	for program in forebay forebayd; do \
+	  from=target/completions/$$program; share=$(DESTDIR)$(PREFIX)/share; \
+	  install -D -m 0644 $$from.bash $$share/bash-completion/completions/$$program; \
+	  install -D -m 0644 $$from.zsh $$share/zsh/site-functions/_$$program; \
+	  install -D -m 0644 $$from.fish $$share/fish/vendor_completions.d/$$program.fish; \
+	done
 	install -D -m 0644 -t $(DESTDIR)/etc/systemd/system systemd/forebayd.service systemd/forebayd.socket
 	sed -i "s#/usr/local/bin/#$(PREFIX)/bin/#" $(DESTDIR)/etc/systemd/system/forebayd.service
 	install -D -m 0644 systemd/forebay.sysusers $(DESTDIR)/etc/sysusers.d/forebay.conf

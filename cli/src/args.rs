@@ -1,20 +1,20 @@
 //! The command line as typed values. Nothing else sees raw arguments.
 
 mod eval;
+mod import;
+mod rules;
 
 use std::ffi::OsString;
-mod import;
-
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Args as ClapArgs, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use forebay_scan::Family;
 
 pub(crate) use import::{GitleaksArgs, RulesImportArgs, RulesImportCommand};
+pub(crate) use rules::{RulesArgs, RulesCommand, RulesExplainArgs, RulesListArgs, RulesTestArgs};
 
 use crate::exit::TABLE;
 pub(crate) use eval::{By, EvalArgs, EvalFormat};
@@ -33,7 +33,8 @@ pub(crate) struct Args {
 /// Reads a command line. Help and version come back as errors too: what to print instead of running.
 pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
     let mut command = Args::command();
-    let matches = command.try_get_matches_from_mut(words)?;
+    let words: Vec<OsString> = words.into_iter().collect();
+    let matches = command.try_get_matches_from_mut(&words).map_err(|e| choices(&command, &words, e))?;
     let args = Args::from_arg_matches(&matches).map_err(|e| e.format(&mut command))?;
     if let (Command::Filter(filter), Some(("filter", given))) = (&args.command, matches.subcommand())
         && let Some(idle) = filter.idle(|id| given.value_source(id) == Some(ValueSource::CommandLine))
@@ -42,6 +43,30 @@ pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Args, cl
         return Err(filter.error(ErrorKind::ArgumentConflict, idle));
     }
     Ok(args)
+}
+
+/// Adds what there is to choose from to an error about a command's name that does not exist and is near none.
+fn choices(command: &clap::Command, words: &[OsString], e: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(name)) = e.get(ContextKind::InvalidSubcommand) else { return e };
+    if e.get(ContextKind::SuggestedSubcommand).is_some() {
+        return e;
+    }
+    let mut within = command;
+    for word in words.iter().skip(1).filter_map(|w| w.to_str()) {
+        if let Some(deeper) = within.find_subcommand(word) {
+            within = deeper;
+        }
+    }
+    let there: Vec<&str> = within.get_subcommands().filter(|c| !c.is_hide_set()).map(|c| c.get_name()).collect();
+    let there = there.join(", ");
+    let said = match within.get_name() {
+        "import" => format!(
+            "`{name}` is no format that can be imported; there is: {there}, as in `forebay rules import gitleaks \
+             FILE.toml`. Rules of other programs can be written as a pack: packs/README.md says how"
+        ),
+        _ => format!("there is no command `{name}`; use one of {there}"),
+    };
+    within.clone().error(ErrorKind::InvalidSubcommand, said)
 }
 
 #[derive(Debug, Subcommand)]
@@ -326,71 +351,6 @@ pub(crate) enum ScanFormat {
     Sarif,
 }
 
-#[derive(Debug, ClapArgs)]
-pub(crate) struct RulesArgs {
-    #[command(subcommand)]
-    pub(crate) command: RulesCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum RulesCommand {
-    /// List the rules of a profile.
-    #[command(after_help = "Example:\n  forebay rules list --family secret")]
-    List(RulesListArgs),
-    /// Compile the rules of packs and run their examples: each `match` must be found, each `no_match` must not.
-    #[command(after_help = "\
-Examples:
-  forebay rules test                 the built-in packs
-  forebay rules test my-pack.toml    a pack of your own
-
-Exit code 0: all examples hold (a rule without one is told), 1: an example is wrong, 2: a rule is refused or the name of
-a built-in rule, so that no profile could use the pack.")]
-    Test(RulesTestArgs),
-    /// Say what one rule means: what it looks for, how far it reaches, what each profile does.
-    #[command(after_help = "Example:\n  forebay rules explain pii.ipv4")]
-    Explain(RulesExplainArgs),
-    /// Turn the rules of another program into a pack.
-    Import(RulesImportArgs),
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct RulesExplainArgs {
-    /// Full name, as `rules list` shows it.
-    #[arg(value_name = "RULE")]
-    pub(crate) rule: String,
-    /// Look for it in this pack file instead of the built-in packs.
-    #[arg(long, value_name = "PACK.toml")]
-    pub(crate) pack: Option<PathBuf>,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: TextOrJson,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct RulesListArgs {
-    #[command(flatten)]
-    pub(crate) profile: ProfileArg,
-    /// Only this family: pii, secret, elision, truncation or injection.
-    #[arg(long, value_parser = family)]
-    pub(crate) family: Option<Family>,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: TextOrJson,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct RulesTestArgs {
-    /// Pack files; the built-in packs if none is given.
-    #[arg(value_name = "PACK.toml")]
-    pub(crate) packs: Vec<PathBuf>,
-    /// Only rules whose full name contains this.
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) only: Option<String>,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: TextOrJson,
-}
-
 /// For commands that print data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TextOrJson {
@@ -399,14 +359,6 @@ pub(crate) enum TextOrJson {
     Text,
     /// One JSON object a line.
     Json,
-}
-
-fn family(s: &str) -> Result<Family, String> {
-    let all = Family::ALL.map(Family::as_str).join(", ");
-    Family::ALL
-        .into_iter()
-        .find(|f| f.as_str() == s)
-        .ok_or_else(|| format!("there is no family `{s}`; use one of {all}"))
 }
 
 #[cfg(test)]

@@ -8,14 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
-use forebay_scan::{
-    Action, Cache, ExactFormat, ExactPlace, ExactSource, MAX_PACK_BYTES, Pack, Profile, RuleSet, RuleSpec, TokenKey,
-};
+use forebay_scan::{Action, Cache, MAX_PACK_BYTES, Pack, Profile, RuleSet, RuleSpec, TokenKey};
 use forebayd::RuleCache;
 use forebayd::exact_files::ExactFiles;
 
 use crate::args::{CacheArg, ProfileArg};
 use crate::exit;
+use crate::secrets_files;
 
 /// A profile with the packs that it names.
 #[derive(Clone)]
@@ -38,7 +37,7 @@ impl Loaded {
             forebayd::load::Loaded::profile(&arg.profile, Path::new(""))
         };
         let mut loaded = loaded.map_err(anyhow::Error::msg)?;
-        let sources: Vec<ExactSource> = arg.secrets_files.iter().map(|f| secrets_file(f)).collect();
+        let sources = secrets_files::sources(&arg.secrets_files, &loaded.profile.exact);
         let exact = ExactFiles::read(&sources, Path::new("")).map_err(anyhow::Error::msg)?;
         loaded.add(exact).map_err(anyhow::Error::msg)?;
         loaded.warnings.iter().for_each(|w| exit::say(format_args!("forebay: warning: {w}")));
@@ -106,13 +105,6 @@ pub(crate) fn builtin_packs() -> anyhow::Result<Vec<Pack>> {
 /// A pack file.
 pub(crate) fn pack_file(path: &Path) -> anyhow::Result<Pack> {
     Ok(Pack::parse(&text(path)?, &path.display().to_string())?)
-}
-
-/// A file named by `--secrets-file`: JSON if it says so, else an environment file.
-fn secrets_file(path: &Path) -> ExactSource {
-    let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
-    let format = if json { ExactFormat::Json } else { ExactFormat::Env };
-    ExactSource::new(ExactPlace::File(path.to_string_lossy().into_owned()), format, "--secrets-file")
 }
 
 /// Reads a text file that must not be larger than a pack may be.

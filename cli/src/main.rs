@@ -21,6 +21,7 @@ mod once;
 mod record;
 mod rules;
 mod scan;
+mod secrets_files;
 mod split_mix;
 mod status;
 

@@ -65,13 +65,12 @@ impl Hidden {
         let to = text.len().min(shown_end + CONTEXT * 4);
         let after_end = shown_end + memchr::memchr(b'\n', &text[shown_end..to]).unwrap_or(to - shown_end);
         let before = self.visible(text, line..start);
-        let cut = before.chars().count().saturating_sub(CONTEXT);
         let mut marked = self.visible(text, start..shown_end);
         if shown_end < end {
             marked.push('…');
         }
         let after = if shown_end < end { String::new() } else { self.visible(text, shown_end..after_end) };
-        Excerpt { before: before.chars().skip(cut).collect(), marked, after: after.chars().take(CONTEXT).collect() }
+        Excerpt { before: cut_before(&before, CONTEXT), marked, after: cut_behind(&after, CONTEXT) }
     }
 
     /// `range` of `text` with hidden bytes starred and the rest made visible.
@@ -102,6 +101,36 @@ impl Hidden {
         }
         out
     }
+}
+
+/// The beginning of a text: at most `most` characters, to the end of a word if one ends near, and a mark that there is
+/// more.
+pub(crate) fn cut_behind(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
+    // The mark is one of the characters.
+    let head = &text[..end];
+    let head = head.char_indices().next_back().map_or("", |(last, _)| &head[..last]);
+    let word = head.rfind(between_words).filter(|i| head[*i..].chars().count() <= LONGEST_WORD);
+    format!("{}…", word.map_or(head, |i| &head[..i]).trim_end())
+}
+
+/// The end of a text, in the same way.
+fn cut_before(text: &str, most: usize) -> String {
+    let length = text.chars().count();
+    if length <= most {
+        return text.to_owned();
+    }
+    let from = text.char_indices().nth(length - most + 1).map_or(text.len(), |(i, _)| i);
+    let tail = &text[from..];
+    let word = tail.find(between_words).filter(|i| tail[..*i].chars().count() <= LONGEST_WORD);
+    format!("…{}", word.map_or(tail, |i| &tail[i..]).trim_start())
+}
+
+/// Words longer than this are cut: what is left would be too little, and Chinese has no gaps.
+const LONGEST_WORD: usize = 20;
+
+fn between_words(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '/' | '-' | '_' | '.' | ',' | ';' | '。' | '，')
 }
 
 fn star(out: &mut String, stars: &mut usize) {

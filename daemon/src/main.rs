@@ -1,12 +1,14 @@
 //! `forebayd`: the daemon's command line.
 #![forbid(unsafe_code)]
 
+mod generate;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use forebayd::listener::Listener;
 use forebayd::{Config, ServedProfiles, Server, Shared, logging};
 use sd_notify::NotifyState;
@@ -35,6 +37,18 @@ enum Command {
     Check {
         /// The config file.
         config: PathBuf,
+    },
+    /// Writes the man pages into a folder.
+    #[command(hide = true)]
+    Man {
+        /// An existing folder.
+        folder: PathBuf,
+    },
+    /// Prints the completions of a shell.
+    #[command(hide = true)]
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
     },
 }
 
@@ -74,6 +88,8 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let result = match &args.command {
         Some(Command::Check { config }) => check(config),
+        Some(Command::Man { folder }) => generate::man(Args::command(), folder),
+        Some(Command::Completions { shell }) => generate::completions(Args::command(), *shell),
         None => serve(&args),
     };
     match result {

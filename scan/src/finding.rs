@@ -63,6 +63,10 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// Every severity, the mildest first.
+    pub const ALL: [Severity; 5] =
+        [Severity::Info, Severity::Low, Severity::Medium, Severity::High, Severity::Critical];
+
     /// The name used in packs and findings.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -6,6 +6,8 @@
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
+use crate::pack::What;
+
 /// Longest span, in bytes. 8 KiB holds a three-part JWT with a large claim set; what is longer is a region.
 pub const MAX_SPAN: usize = 8192;
 /// Longest context before (PRE) and behind (POST) a span, in bytes. More would let a rule that only looks make every
@@ -111,7 +113,25 @@ pub fn bounded(h: &Hir, what: &str, most: usize) -> Result<(), String> {
             "{what} has no longest match, so a stream could be held for ever: give `*`, `+` and `{{n,}}` an upper \
              bound, as in `{{1,64}}`{}",
             // A region's parts go through here too, and have no other way out.
-            if what == "the span" { "; or write it as `region = { begin, inside, end }`" } else { "" }
+            if what == "the span" { OR_REGION } else { "" }
         )),
+    }
+}
+
+/// What a pattern without a bound can be instead.
+const OR_REGION: &str = "; or write it as `region = { begin, inside, end }`";
+
+/// An error about a rule's pattern, in the words of how the rule is written: of a region, only `begin` is planned as a
+/// pattern, and what follows it needs no bound because it is never held.
+pub(crate) fn told_of(what: &What, error: String) -> String {
+    if !matches!(what, What::Region { .. }) {
+        return error;
+    }
+    match error.strip_suffix(OR_REGION) {
+        Some(unbounded) => format!(
+            "the region's `begin`: {unbounded}; what may be of any length goes into `inside`, one unit of it, which is \
+             repeated until `end` or something else comes"
+        ),
+        None => format!("the region's `begin`: {error}"),
     }
 }

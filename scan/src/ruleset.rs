@@ -292,6 +292,7 @@ impl RuleSet {
             c.lazy = *builds;
             spec.hash_into(*action, &mut hash);
             let plan = wanted(spec, *action).and_then(|_| plans.next()).transpose();
+            let plan = plan.map_err(|e| pattern::told_of(&spec.what, e));
             plan.and_then(|plan| c.add(spec, *action, plan.as_deref()))
                 .map_err(|e| LoadError::at(&spec.origin, format!("rule `{}`: {e}", spec.name), MEND_RULE))?;
         }

@@ -237,3 +237,71 @@ fn the_same_data_makes_the_same_page() {
     house.write("two/l.jsonl", &format!("{line}\n\n"));
     assert_ne!(page("one"), page("two"), "the hash of the data is in it");
 }
+
+#[test]
+fn what_is_odd_about_lines_is_told_once() {
+    let house = house();
+    let line = |n: u64| {
+        let line = with(clean("-", "kind"), "id", json!(n));
+        with(with(line, "licence", json!("x")), "span", json!([]))
+    };
+    let tier = with(hit("-", Value::Null), "tier", json!("prefx"));
+    let spans = with(clean("-", "all"), "spans", json!([[0, 1]]));
+    // Nothing is odd about a tier of another family, or about `spans` that say nothing.
+    let fine = with(with(hit("-", Value::Null), "family", json!("pii")), "tier", json!("x"));
+    let fine = [fine, with(clean("-", "all"), "spans", Value::Null)];
+    let lines = [&[line(1), line(2), tier.clone(), tier, spans.clone(), spans], &fine[..]].concat();
+    house.write("odd.jsonl", &written(&lines));
+    let out = eval(&house, &["odd.jsonl"]);
+    assert_eq!(out.code, 0, "{}", out.err);
+    let told: Vec<&str> = out.err.lines().filter(|l| l.contains("warning: odd.jsonl")).collect();
+    for (line, told_there) in [
+        ("odd.jsonl:1: the field `licence` is not known", ""),
+        ("odd.jsonl:1: the field `span` is not known", "is `spans` meant?"),
+        ("odd.jsonl:3: the tier `prefx` is none of prefix, context, generic, identifier", "strict set"),
+        ("odd.jsonl:5: a clean line has `spans`", "they are ignored"),
+    ] {
+        assert!(told.iter().any(|l| l.contains(line) && l.contains(told_there)), "{line}: {}", out.err);
+    }
+    assert_eq!(told.len(), 4, "{}", out.err);
+    // A field of its own in every line fills no terminal.
+    let many: Vec<Value> = (0..40).map(|n| with(clean("-", "kind"), &format!("own-{n}"), json!(1))).collect();
+    house.write("many.jsonl", &written(&many));
+    let out = eval(&house, &["many.jsonl"]);
+    assert_eq!(out.err.lines().filter(|l| l.contains("many.jsonl")).count(), 20, "{}", out.err);
+    assert_eq!(out.err.matches("there are more such things").count(), 1, "{}", out.err);
+}
+
+#[test]
+fn tables_explain_rows_without_a_name_and_rules_that_are_off() {
+    let house = house();
+    let key = format!("k {} end", house.value(1));
+    let lines = [hit(&key, json!([[2, 31]])), with(hit(&key, Value::Null), "kind", json!("a-collection"))];
+    house.write("l.jsonl", &written(&lines));
+    let out = eval(&house, &["l.jsonl", "--by", "source,vendor,family"]);
+    assert_eq!(out.code, 0, "{}", out.err);
+    for told in ["the row `secret/`, with nothing behind", "the row `?`: lines of secrets without a `vendor`"] {
+        assert_eq!(out.text().matches(told).count(), 1, "{}", out.text());
+    }
+    // One of the two lines was named rightly; where none can be, that is said.
+    assert!(!out.text().contains("*named* is 0 %"), "{}", out.text());
+    house.write("l.jsonl", &written(&lines[1..]));
+    for format in ["text", "markdown", "html"] {
+        let out = eval(&house, &["l.jsonl", "--format", format]);
+        assert!(out.text().contains("*named* is 0 % for secret: the kinds of these lines"), "{}", out.text());
+    }
+    let rules = |out: &str| out.lines().next().unwrap_or_default().to_owned();
+    let all = rules(eval(&house, &["l.jsonl"]).text());
+    assert!(!all.contains(" of "), "{all}");
+    let off = std::fs::read_to_string(house.path("replace.toml")).expect("a profile");
+    house.write("replace.toml", &format!("{off}\n[rule]\n\"secret.half\" = \"allow\"\n"));
+    let out = eval(&house, &["l.jsonl"]);
+    assert!(
+        rules(out.text()).contains(" of ") && out.text().contains("off by the profile: secret.half"),
+        "{}",
+        out.text()
+    );
+    let report = scored(&house, &lines, &[]);
+    let known = report["known_rules"].as_u64().expect("a number");
+    assert_eq!((&report["rules"], &report["off"]["by_profile"]), (&json!(known - 1), &json!(["secret.half"])));
+}

@@ -146,3 +146,112 @@ fn an_import_says_what_it_got_and_where_it_cannot_write() {
     assert!(rules > 1, "{}", out.text());
     assert_eq!((&report[0]["becomes"], &report[1]["written"]), (&rules.into(), &rules.into()), "{}", out.err);
 }
+
+#[test]
+fn an_unknown_format_to_import_and_an_unknown_command_say_what_there_is() {
+    let house = House::new();
+    for args in [&["import", "trufflehog", "x.yaml"][..], &["import", "/dev/null"]] {
+        let out = run(&house, args);
+        assert_eq!(out.code, 2);
+        let told = format!("`{}` is no format that can be imported; there is: gitleaks", args[1]);
+        assert!(out.err.contains(&told), "{}", out.err);
+    }
+    let out = run(&house, &["frobnicate"]);
+    assert_eq!(out.code, 2);
+    assert!(out.err.contains("use one of list, test, explain, import"), "{}", out.err);
+    let out = run(&house, &["import", "gitleaks", "/dev/null"]);
+    assert_eq!(out.code, 2);
+    assert!(out.err.contains("no [[rules]]: is this a gitleaks configuration?"), "{}", out.err);
+}
+
+#[test]
+fn a_region_and_a_missing_key_are_told_with_what_to_write() {
+    let house = House::new();
+    let refused = |text: String| {
+        house.write("p.toml", &text);
+        let out = run(&house, &["list", "--pack", "p.toml"]);
+        assert_eq!(out.code, 2, "{text}");
+        out.err
+    };
+    let region = |begin: &str| {
+        let region = format!("region = {{ begin = '{begin}', inside = '[a-z]', end = 'x' }}");
+        pack(&[rule("r", GOOD, &region).replace(&format!("pattern = '{GOOD}'\n"), "")])
+    };
+    let unbounded = refused(region("(?P<span>zzfoo[a-z]+)"));
+    assert!(unbounded.contains("the region's `begin`: the span has no longest match"), "{unbounded}");
+    assert!(unbounded.contains("goes into `inside`") && !unbounded.contains("region = {"), "{unbounded}");
+    for (bad, told) in [
+        (region("zzfoo").replace(", end = 'x'", ""), "missing field `end`; add `end`: a region is `region = { begin ="),
+        (
+            pack(&[rule("r", GOOD, "").replace("severity = 'low'\n", "")]),
+            "missing field `severity`; add `severity = \"…\"`, one of info, low, medium, high, critical",
+        ),
+        (
+            pack(&[rule("r", GOOD, "").replace("family = 'pii'\n", "")]),
+            "missing field `family`; add `family = \"…\"`, one of pii, secret, elision, truncation, injection",
+        ),
+        (
+            pack(&[rule("r", GOOD, "").replace("'low'", "'huge'")]),
+            "unknown variant `huge`, expected one of `info`, `low`, `medium`, `high`, `critical`",
+        ),
+        (
+            pack(&[rule("r", GOOD, "action = 'redact'")]),
+            "unknown variant `redact`, expected one of `allow`, `flag`, `mask`, `replace`, `block`",
+        ),
+    ] {
+        let err = refused(bad);
+        assert!(err.starts_with("error: p.toml:") && err.contains(told), "{err}");
+    }
+}
+
+#[test]
+fn files_of_secrets_of_one_name_have_labels_of_their_own() {
+    let house = House::new();
+    for (file, n) in [("a/.env", 'a'), ("b/.env", 'b'), ("c/b/.env", 'c'), ("c/b-env", 'd')] {
+        house.write(file, &format!("TOKEN=qk7Zp0vWm2sLd9X{n}\n"));
+    }
+    let labels = |args: &[&str]| {
+        let files: Vec<&str> = args.iter().flat_map(|f| ["--secrets-file", f]).collect();
+        let out = run(&house, &[&["list", "--format", "json", "--family", "secret"], &files[..]].concat());
+        assert_eq!(out.code, 0, "{}", out.err);
+        let names: Vec<String> =
+            json_lines(out.text()).iter().map(|r| r["rule"].as_str().expect("a name").to_owned()).collect();
+        let labels = names.iter().filter_map(|n| n.strip_prefix("secret.exact.")?.strip_suffix(".TOKEN"));
+        labels.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(labels(&["a/.env"]), ["env"]);
+    assert_eq!(labels(&["a/.env", "b/.env"]), ["a-env", "b-env"]);
+    // The same file in two spellings is one file.
+    assert_eq!(labels(&["a/.env", "./a/../a/.env"]), ["env"]);
+    let all = labels(&["b/.env", "c/b/.env", "c/b-env"]);
+    assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 3, "{all:?}");
+    // One that a profile names keeps its label.
+    house.write("h.toml", "name = 'h'\nexact = [{ file = 'a/.env' }]\n");
+    let out = run(&house, &["list", "--profile", "h.toml", "--secrets-file", "b/.env"]);
+    assert_eq!(out.code, 0, "{}", out.err);
+    assert!(out.text().contains("exact.env.TOKEN") && out.text().contains("exact.b-env.TOKEN"), "{}", out.err);
+}
+
+#[test]
+fn a_file_given_by_option_that_cannot_be_read_has_a_mend_without_a_profile() {
+    let house = House::new();
+    house.write("words.env", "no assignment\n");
+    house.write("bad.json", "{\"a\" x");
+    house.write("h.toml", "name = 'h'\nexact = [{ file = 'words.env' }]\n");
+    let refused = |args: &[&str]| {
+        let out = run(&house, &[&["list"], args].concat());
+        assert_eq!(out.code, 2);
+        out.err
+    };
+    let err = refused(&["--secrets-file", "words.env"]);
+    assert!(
+        err.contains("words.env:1: the line is no KEY=value") && err.contains("a name that ends in .json"),
+        "{err}"
+    );
+    assert!(err.contains("exact = [{ file = \"words.env\", format = \"value\" }]"), "{err}");
+    let err = refused(&["--secrets-file", "bad.json"]);
+    assert!(err.contains("bad.json:1: it is no JSON") && err.contains("a name that does not end in .json"), "{err}");
+    // A profile has the key.
+    let err = refused(&["--profile", "h.toml"]);
+    assert!(err.contains("or set `format`") && !err.contains("ends in .json"), "{err}");
+}

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use cli_house::{House, Output, json_lines, output};
+use forebay_tests::bin_path::bin_path;
 
 fn scan(house: &House, args: &[&str]) -> Output {
     scan_input(house, args, b"")
@@ -263,5 +264,32 @@ fn man_pages_and_completions_are_made() {
         let mut c = house.forebay();
         c.args(["completions", shell]);
         assert!(output(c, b"").text().contains("forebay"), "{shell}");
+        let mut c = Command::new(bin_path("forebayd"));
+        c.args(["completions", shell]);
+        assert!(output(c, b"").text().contains("forebayd"), "{shell}");
     }
+    let mut c = Command::new(bin_path("forebayd"));
+    c.arg("man").arg(&folder);
+    assert_eq!(output(c, b"").code, 0);
+    let page = std::fs::read_to_string(folder.join("forebayd.1")).expect("the daemon's page");
+    assert!(page.contains("SIGHUP") && folder.join("forebayd-check.1").is_file(), "{page}");
+    let mut c = Command::new(bin_path("forebayd"));
+    c.arg("man").arg(house.path("no-such-folder"));
+    let out = output(c, b"");
+    assert!(out.code == 2 && out.err.contains("make the folder first"), "{}", out.err);
+}
+
+#[test]
+fn an_excerpt_is_cut_between_words_and_says_so() {
+    let house = House::new();
+    let words = "alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa";
+    house.write("a.txt", &format!("{words} {} {words}\n", house.value(1)));
+    let mut c = house.forebay();
+    c.args(["scan", "--profile", "replace.toml", "a.txt"]);
+    let out = output(c, b"");
+    let line = out.text().lines().nth(1).expect("an excerpt").trim();
+    let (before, after) = (line.split_once('*').expect("stars").0, line.rsplit_once('*').expect("stars").1);
+    let cut = |text: &str| text.split(' ').filter(|w| !w.is_empty()).all(|w| words.split(' ').any(|x| x == w));
+    assert!(before.starts_with('…') && cut(before.trim_start_matches('…')), "{line}");
+    assert!(after.ends_with('…') && cut(after.trim_matches('…')), "{line}");
 }

@@ -12,7 +12,7 @@ use forebay_bench::chart;
 use forebay_bench::corpus::{self, FULL};
 use forebay_bench::engine::Engine;
 use forebay_bench::report::{self, Report};
-use forebay_bench::sections::{self, Context};
+use forebay_bench::sections::{self, Context, loading};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -25,7 +25,7 @@ struct Args {
     /// Shorter texts and fewer rounds: a look, not a record.
     #[arg(long)]
     quick: bool,
-    /// Only these sections: throughput, backends, latency, peers, worst, scaling, stream.
+    /// Only these sections: throughput, backends, latency, peers, worst, scaling, stream, loading.
     #[arg(long, value_name = "SECTION")]
     only: Vec<String>,
     /// How many rules Hyperscan and regex are given, and Forebay when it is compared with them; the default is all.
@@ -40,6 +40,9 @@ struct Args {
     /// text, or json: the report as it is written to latest.json.
     #[arg(long, default_value = "text")]
     format: Format,
+    /// Loads the rules once and prints the milliseconds: what the section `loading` starts this program for.
+    #[arg(long, hide = true, value_name = "HOW")]
+    load_once: Option<loading::How>,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -59,6 +62,9 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<()> {
+    if let Some(how) = args.load_once {
+        return loading::once(how);
+    }
     if let Some(unknown) = args.only.iter().find(|n| sections::ALL.iter().all(|s| s.name != n.as_str())) {
         let names: Vec<&str> = sections::ALL.iter().map(|s| s.name).collect();
         bail!("there is no section `{unknown}`; there are {}", names.join(", "));

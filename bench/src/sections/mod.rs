@@ -2,6 +2,7 @@
 
 pub mod backends;
 pub mod latency;
+pub mod loading;
 pub mod peers;
 pub mod scaling;
 pub mod stream;
@@ -53,7 +54,7 @@ pub struct Section {
 }
 
 /// All sections, in the order of the table.
-pub const ALL: [Section; 7] = [
+pub const ALL: [Section; 8] = [
     Section {
         name: throughput::NAME,
         title: "Speed of one core, all packs, and how far it is from the limits",
@@ -65,4 +66,5 @@ pub const ALL: [Section; 7] = [
     Section { name: worst::NAME, title: "Texts made to be slow", run: worst::rows },
     Section { name: scaling::NAME, title: "Threads, rules, streams", run: scaling::rows },
     Section { name: stream::NAME, title: "One stream: growth of time and memory", run: stream::rows },
+    Section { name: loading::NAME, title: "Loading the rules", run: loading::rows },
 ];

@@ -34,7 +34,7 @@ Labelled files have one JSON object a line:
   tier         prefix, context, generic or identifier; the last two are not in the strict set
   id, vendor, rule, source
                names for tables and lists
-Other fields are ignored. docs/LABELLED.md has the rules of scoring.
+Other fields are ignored, and told. docs/LABELLED.md has the rules of scoring.
 
 A folder of harmless files may have a manifest.jsonl with {\"file\",\"category\"} lines; without one the category of a file
 is the folder it stands in, or what its name says. Nothing that is printed holds any of the texts.";

@@ -2,7 +2,7 @@
 
 use forebay_scan::Family;
 
-use super::report::{Figures, Grouped, Harmless, Measured, Set};
+use super::report::{Figures, Group, Grouped, Harmless, Measured, Set};
 
 /// What the columns of a table of labelled lines are called.
 pub(crate) const LABELLED: [&str; 9] =
@@ -21,6 +21,35 @@ pub(crate) const MEANING: [(&str, &str); 6] = [
 /// The rows of a table for one set.
 pub(crate) fn labelled(table: &Grouped, set: Set) -> Vec<Vec<String>> {
     table.rows_in(set).iter().map(|g| [vec![g.name.clone()], figures(g.figures(set))].concat()).collect()
+}
+
+/// What a reader of the table would ask: rows without a name of their own, and a column that cannot be anything but 0.
+pub(crate) fn footnotes(table: &Grouped) -> Vec<String> {
+    let mut out = Vec::new();
+    let row = |wanted: fn(&str) -> bool| table.rows.iter().map(|g| g.name.as_str()).find(|n| wanted(n));
+    if table.by == "source"
+        && let Some(name) = row(|n| n.ends_with('/'))
+    {
+        out.push(format!(
+            "the row `{name}`, with nothing behind the stroke: lines that have neither `rule` nor `source`"
+        ));
+    }
+    if matches!(table.by, "vendor" | "tier") && row(|n| n == "?").is_some() {
+        out.push(format!("the row `?`: lines of secrets without a `{}`", table.by));
+    }
+    let unnamed = |g: &&Group| {
+        let c = &g.figures(Set::Full).counts;
+        c.found > 0 && c.labelled == 0
+    };
+    let unnamed: Vec<&str> = table.rows.iter().filter(unnamed).map(|g| g.name.as_str()).collect();
+    if table.by == "family" && !unnamed.is_empty() {
+        out.push(format!(
+            "*named* is 0 % for {}: the kinds of these lines are no names that a rule could bear (which collection a text is \
+             from, for instance), so there is nothing to be named rightly",
+            unnamed.join(", ")
+        ));
+    }
+    out
 }
 
 fn figures(f: &Figures) -> Vec<String> {

@@ -8,6 +8,7 @@ use super::report::{Grouped, Harmless, Labelled, Measured, Report, Set};
 use super::score::Named;
 use super::text::visible;
 use crate::exit::count;
+use crate::mask::cut_behind;
 
 const STYLE: &str = include_str!("page.css");
 /// Most rows of a picture; the table below it has all.
@@ -37,9 +38,12 @@ pub(crate) fn page(r: &Report) -> anyhow::Result<String> {
         "<p>forebay {}, profile <b>{}</b>, {}<br>rule set <code>{}</code></p>",
         e.forebay,
         escaped(&e.profile),
-        count(e.rules as u64, "rule"),
+        e.rules_told(),
         e.fingerprint
     )?;
+    for why in e.off.told() {
+        writeln!(out, "<p>Rules {}.</p>", escaped(&why))?;
+    }
     if let Some(l) = &r.labelled {
         labelled(&mut out, l)?;
     }
@@ -68,6 +72,9 @@ fn labelled(out: &mut String, l: &Labelled) -> anyhow::Result<()> {
         }
         if table.outside > 0 {
             writeln!(out, "<p>In no row: {} of other families.</p>", count(table.outside, "line"))?;
+        }
+        for note in columns::footnotes(table) {
+            writeln!(out, "<p>{}.</p>", escaped(&note))?;
         }
     }
     if let Some(ends) = &l.ends {
@@ -253,8 +260,5 @@ fn escaped(name: &str) -> String {
 }
 
 fn shortened(name: &str) -> String {
-    if name.chars().count() <= NAME {
-        return escaped(name);
-    }
-    escaped(&name.chars().take(NAME - 1).chain(['…']).collect::<String>())
+    escaped(&cut_behind(name, NAME))
 }

@@ -7,6 +7,7 @@
 use forebay_scan::Family;
 use serde::Deserialize;
 
+use super::notice::Odd;
 use crate::json_lines::{Text, object};
 
 /// Longest line, in bytes. It is in memory whole, and so are the findings of its text: a text of nothing but addresses
@@ -36,6 +37,8 @@ pub(crate) struct Line {
     pub(crate) contested: bool,
     /// In the strict set: can be decided, and by a pattern.
     pub(crate) strict: bool,
+    /// What its author should hear of.
+    pub(crate) odd: Vec<Odd>,
 }
 
 /// What must be found.
@@ -101,7 +104,13 @@ impl Line {
         let raw: Raw = object(bytes, SHAPE)?;
         let set = |flag: Option<bool>| flag == Some(true);
         let shaky = [raw.weak, raw.hard, raw.ambiguous, raw.contested, raw.placeholder_like].into_iter().any(set);
+        let mut odd = Odd::fields(bytes);
+        odd.extend(Odd::tier(raw.family, raw.tier.as_deref().filter(|t| !t.is_empty())));
+        if matches!(raw.expect, RawExpect::Clean) && raw.spans.as_ref().is_some_and(|s| !s.is_empty()) {
+            odd.push(Odd::Spans);
+        }
         let line = Line {
+            odd,
             id: match raw.id {
                 None => "?".to_owned(),
                 Some(Id::Text(t)) => t,

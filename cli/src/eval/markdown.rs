@@ -16,13 +16,16 @@ pub(crate) fn page(r: &Report) -> anyhow::Result<String> {
     writeln!(out, "What the rules find, measured by `forebay eval`. Made by `make ledger`; not edited by hand.\n")?;
     writeln!(out, "| | |\n|---|---|")?;
     writeln!(out, "| forebay | {} |", e.forebay)?;
-    writeln!(out, "| profile | {}, {} |", escaped(&e.profile), count(e.rules as u64, "rule"))?;
+    writeln!(out, "| profile | {}, {} |", escaped(&e.profile), e.rules_told())?;
     writeln!(out, "| rule set | `{}` |", e.fingerprint)?;
     if let Some(l) = &r.labelled {
         writeln!(out, "| labelled lines | {} in {}, `{}` |", l.lines, count(l.files, "file"), l.data)?;
     }
     if let Some(h) = &r.benign {
         writeln!(out, "| harmless files | {}, {} bytes, `{}` |", h.total.counts.files, h.total.counts.bytes, h.data)?;
+    }
+    for why in e.off.told() {
+        writeln!(out, "\nRules {}.", escaped(&why))?;
     }
     writeln!(
         out,
@@ -53,6 +56,9 @@ fn labelled(out: &mut String, l: &Labelled) -> anyhow::Result<()> {
     for table in &l.tables {
         for set in l.sets {
             tabled(out, table, *set)?;
+        }
+        for note in columns::footnotes(table) {
+            writeln!(out, "\n{note}.")?;
         }
     }
     if let Some(ends) = &l.ends {

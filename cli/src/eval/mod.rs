@@ -17,6 +17,7 @@ mod judge;
 mod line;
 mod markdown;
 mod names;
+mod notice;
 mod report;
 mod score;
 mod spots;

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
-use forebay_scan::{Family, RuleSet};
+use forebay_scan::{Action, Family, RuleSet};
 use serde::Serialize;
 
 use super::benign::{Benign, Category};
 use super::score::{Named, Scored};
 use super::tally::{Counts, Ends, Row, share};
 use crate::args::EvalArgs;
+use crate::exit::count;
 use crate::load::Loaded;
 
 /// Everything that was measured.
@@ -30,6 +31,10 @@ pub(crate) struct Engine {
     pub(crate) forebay: &'static str,
     pub(crate) profile: String,
     pub(crate) rules: usize,
+    /// With those that are off: they are not looked for.
+    pub(crate) known_rules: usize,
+    /// Rules that are off, by whom.
+    pub(crate) off: Off,
     /// Of the rule set under the profile, as the daemon's status tells it.
     pub(crate) fingerprint: String,
 }
@@ -40,7 +45,64 @@ impl Engine {
             forebay: env!("CARGO_PKG_VERSION"),
             profile: loaded.profile.name.clone(),
             rules: rules.rules().count(),
+            known_rules: loaded.packs.iter().map(|p| p.rules.len()).sum(),
+            off: Off::of(loaded),
             fingerprint: hex(&fingerprint),
+        }
+    }
+}
+
+/// Rules that are not looked for, by full name.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Off {
+    /// Where they are written: `action = "allow"`.
+    pub(crate) by_pack: Vec<String>,
+    /// By the profile: the rule or its family is on `allow`.
+    pub(crate) by_profile: Vec<String>,
+}
+
+impl Off {
+    fn of(loaded: &Loaded) -> Off {
+        let mut off = Off::default();
+        let all = loaded.packs.iter().flat_map(|p| &p.rules);
+        for rule in all.filter(|r| loaded.profile.action_of(r) == Action::Allow) {
+            let by_profile = loaded.profile.rules.contains_key(&rule.name) || rule.action != Some(Action::Allow);
+            let list = if by_profile { &mut off.by_profile } else { &mut off.by_pack };
+            list.push(rule.name.clone());
+        }
+        off
+    }
+
+    /// Why they are off, in words; a line for each reason.
+    pub(crate) fn told(&self) -> Vec<String> {
+        // A profile may switch off a whole family.
+        const MOST: usize = 6;
+        let named = |names: &[String]| {
+            let more = names.len().saturating_sub(MOST);
+            let shown = names[..names.len().min(MOST)].join(", ");
+            if more > 0 { format!("{shown} and {more} more") } else { shown }
+        };
+        let mut out = Vec::new();
+        if !self.by_pack.is_empty() {
+            out.push(format!(
+                "off where they are written, because they are wrong too often to be on for everybody: {} (a profile's \
+                 [rule] turns one on)",
+                named(&self.by_pack)
+            ));
+        }
+        if !self.by_profile.is_empty() {
+            out.push(format!("off by the profile: {}", named(&self.by_profile)));
+        }
+        out
+    }
+}
+
+impl Engine {
+    /// How many rules there are, in words: `2 rules`, or `2 of 3 rules` if some are off.
+    pub(crate) fn rules_told(&self) -> String {
+        match self.known_rules.saturating_sub(self.rules) {
+            0 => count(self.rules as u64, "rule"),
+            _ => format!("{} of {}", self.rules, count(self.known_rules as u64, "rule")),
         }
     }
 }

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::judge::{Judge, Judged};
 use super::line::{Line, MAX_LINE};
+use super::notice::Notices;
 use super::tally::{Ends, Table};
 use crate::args::EvalArgs;
 use crate::exit;
@@ -57,6 +58,7 @@ pub(crate) fn score(rules: &Arc<RuleSet>, args: &EvalArgs) -> anyhow::Result<Sco
         most_listed: args.misses,
         full: args.full,
         bad: 0,
+        notices: Notices::default(),
         scored: Scored {
             files: files.len() as u64,
             lines: 0,
@@ -124,6 +126,7 @@ struct Run<'a> {
     most_listed: usize,
     full: bool,
     bad: usize,
+    notices: Notices,
     scored: Scored,
 }
 
@@ -139,7 +142,10 @@ impl Run<'_> {
                 }
             };
             match line {
-                Ok(line) if self.bad == 0 => self.line(path, number, &line)?,
+                Ok(line) if self.bad == 0 => {
+                    self.notices.tell(format_args!("{}:{number}", visible_path(path)), &line.odd);
+                    self.line(path, number, &line)?;
+                }
                 // There will be no score; what is left to say is which other lines are bad.
                 Ok(_) => {}
                 Err(e) => {

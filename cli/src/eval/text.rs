@@ -6,7 +6,7 @@ use super::columns;
 use super::report::{Harmless, Labelled, Report};
 use super::score::Named;
 use crate::exit::count;
-use crate::mask::push_visible;
+use crate::mask::{cut_behind, push_visible};
 
 /// Most characters of a name that are shown.
 const NAME: usize = 60;
@@ -15,7 +15,10 @@ const NAME: usize = 60;
 pub(crate) fn page(r: &Report) -> anyhow::Result<String> {
     let mut out = String::new();
     let e = &r.engine;
-    writeln!(out, "forebay {}, profile {}, {}", e.forebay, visible(&e.profile), count(e.rules as u64, "rule"))?;
+    writeln!(out, "forebay {}, profile {}, {}", e.forebay, visible(&e.profile), e.rules_told())?;
+    for why in e.off.told() {
+        writeln!(out, "{}", visible(&why))?;
+    }
     writeln!(out, "rule set {}", e.fingerprint)?;
     if let Some(l) = &r.labelled {
         labelled(&mut out, l)?;
@@ -37,6 +40,9 @@ fn labelled(out: &mut String, l: &Labelled) -> anyhow::Result<()> {
         }
         if table.outside > 0 {
             writeln!(out, "in no row: {} of other families", count(table.outside, "line"))?;
+        }
+        for note in columns::footnotes(table) {
+            writeln!(out, "{note}")?;
         }
     }
     if let Some(ends) = &l.ends {
@@ -109,9 +115,5 @@ pub(crate) fn visible(name: &str) -> String {
 }
 
 fn shortened(name: &str) -> String {
-    let name = visible(name);
-    if name.chars().count() <= NAME {
-        return name;
-    }
-    name.chars().take(NAME - 1).chain(['…']).collect()
+    cut_behind(&visible(name), NAME)
 }

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use anyhow::{anyhow, bail};
-use forebay_scan::explain::{self, Candidate};
+use anyhow::anyhow;
 use forebay_scan::pattern::Parts;
 use forebay_scan::{Action, Nearby, Pack, Profile, RuleSpec, What};
 use serde::Serialize;
 
+use super::engine::Engine;
+use super::find;
 use crate::args::{RulesExplainArgs, TextOrJson};
-use crate::exit::Outcome;
-use crate::load;
-use crate::rules::bench::Bench;
+use crate::exit::{Outcome, count};
+use crate::load::{self, Loaded};
 
 #[derive(Serialize)]
 struct Explained<'a> {
@@ -25,7 +25,7 @@ struct Explained<'a> {
     /// Label of the token that takes a span's place.
     token: &'a str,
     origin: &'a str,
-    /// `pattern`, `region` or `tracker`.
+    /// `pattern`, `region`, `tracker` or `exact`.
     kind: &'static str,
     /// The parts as written, by name.
     parts: BTreeMap<&'static str, &'a str>,
@@ -36,10 +36,10 @@ struct Explained<'a> {
     allow: Vec<String>,
     nearby: Option<Words<'a>>,
     unless: Option<Words<'a>>,
-    /// By built-in profile.
-    actions: BTreeMap<&'static str, Action>,
+    /// By profile: the built-in ones, and the one that was asked for.
+    actions: BTreeMap<&'a str, Action>,
     /// What the engine does with it.
-    engine: Option<Engine>,
+    engine: Engine,
     /// As written in the pack, not put together.
     matches: &'a [String],
     no_matches: &'a [String],
@@ -53,38 +53,24 @@ struct Bounds {
 }
 
 #[derive(Serialize)]
-struct Engine {
-    /// What gives the rule away: `literals`, `keywords`, `inner` or `class`.
-    candidate: &'static str,
-    literals: Vec<String>,
-    automata: Vec<Automaton>,
-    longest_span: usize,
-    /// Which bytes it holds when it replaces.
-    holds: &'static str,
-    /// What a megabyte of the reference text costs with this rule alone, less what it costs with none.
-    microseconds_per_megabyte: u64,
-}
-
-#[derive(Serialize)]
-struct Automaton {
-    reads: &'static str,
-    states: usize,
-    bytes: usize,
-}
-
-#[derive(Serialize)]
 struct Words<'a> {
     words: &'a [String],
     within: usize,
 }
 
 pub(crate) fn run(args: &RulesExplainArgs) -> anyhow::Result<Outcome> {
-    let packs = match &args.pack {
-        Some(file) => vec![load::pack_file(file)?],
-        None => load::builtin_packs()?,
+    let mut loaded = Loaded::profile(&args.profile)?;
+    // A pack named on the command line comes first: the rule that is asked for is most likely its.
+    let own = loaded.packs.len() - args.profile.pack.len();
+    loaded.packs.rotate_left(own);
+    let (own, others) = loaded.packs.split_at(args.profile.pack.len());
+    let (pack, rule) = match find::rule(own, &args.rule, &loaded.profile.name) {
+        Ok(found) => found,
+        Err(_) => {
+            find::rule(&loaded.packs, &args.rule, &loaded.profile.name).map_err(|e| left_out(e, others, &args.rule))?
+        }
     };
-    let (pack, rule) = find(&packs, &args.rule)?;
-    let explained = explain(rule, engine(pack, rule)?);
+    let explained = explain(rule, Engine::of(pack, rule)?, &loaded.profile);
     let mut out = anstream::stdout().lock();
     match args.format {
         TextOrJson::Json => writeln!(out, "{}", serde_json::to_string(&explained)?)?,
@@ -93,51 +79,20 @@ pub(crate) fn run(args: &RulesExplainArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Clean)
 }
 
-/// The rule of that name; failing that, the only one whose name ends or contains it; failing that, what is near.
-fn find<'a>(packs: &'a [Pack], name: &str) -> anyhow::Result<(&'a Pack, &'a RuleSpec)> {
-    let rules = || packs.iter().flat_map(|p| p.rules.iter().map(move |r| (p, r)));
-    if let Some(found) = rules().find(|(_, r)| r.name == name) {
-        return Ok(found);
-    }
-    let near: Vec<(&Pack, &RuleSpec)> = rules().filter(|(_, r)| r.name.contains(name)).collect();
-    match near.as_slice() {
-        [one] => Ok(*one),
-        [] => bail!("there is no rule `{name}`; `forebay rules list` shows them all"),
-        many => {
-            let names: Vec<&str> = many.iter().take(12).map(|(_, r)| r.name.as_str()).collect();
-            bail!("there is no rule `{name}`; near it: {}", names.join(", "))
-        }
+/// Says so if the rule is built in and only the profile lacks its pack.
+fn left_out(e: anyhow::Error, packs: &[Pack], name: &str) -> anyhow::Error {
+    let all = load::builtin_packs().unwrap_or_default();
+    match all.iter().find(|p| p.rules.iter().any(|r| r.name == name)) {
+        Some(pack) if !packs.iter().any(|p| p.name == pack.name) => anyhow!(
+            "{name} is a rule of the pack `{0}`, which this profile leaves out; add \"{0}\" to its `packs`, or ask \
+             without --profile",
+            pack.name
+        ),
+        _ => e,
     }
 }
 
-/// What the engine does with a rule that replaces. `None` for what is no pattern.
-fn engine(pack: &Pack, rule: &RuleSpec) -> anyhow::Result<Option<Engine>> {
-    let refused = |e| anyhow!("{}: rule `{}` is refused: {e}", rule.origin, rule.name);
-    let Some(e) = explain::explain(rule, Action::Replace).map_err(refused)? else { return Ok(None) };
-    let text = include_str!("../../../ARCHITECTURE.md").bytes().cycle().take(1 << 20).collect::<Vec<u8>>();
-    let alone = Bench::of(rule, pack)?.time(&text);
-    let none = Bench::all(Pack::of(&pack.name, Vec::new()))?.time(&text);
-    let (candidate, literals) = match e.candidate {
-        Candidate::Literals(l) => ("literals", l),
-        Candidate::Keywords(l) => ("keywords", l),
-        Candidate::Inner(l) => ("inner", l),
-        Candidate::Class => ("class", Vec::new()),
-    };
-    Ok(Some(Engine {
-        candidate,
-        literals,
-        automata: e
-            .automata
-            .into_iter()
-            .map(|a| Automaton { reads: a.reads, states: a.states, bytes: a.bytes })
-            .collect(),
-        longest_span: e.longest,
-        holds: e.holds,
-        microseconds_per_megabyte: alone.saturating_sub(none).as_micros() as u64,
-    }))
-}
-
-fn explain(rule: &RuleSpec, engine: Option<Engine>) -> Explained<'_> {
+fn explain<'a>(rule: &'a RuleSpec, engine: Engine, profile: &'a Profile) -> Explained<'a> {
     let (kind, parts, bytes) = match &rule.what {
         What::Pattern(p) => ("pattern", BTreeMap::from([("pattern", p.as_str())]), bounds(p, "span")),
         What::Region { begin, inside, end } => (
@@ -148,7 +103,8 @@ fn explain(rule: &RuleSpec, engine: Option<Engine>) -> Explained<'_> {
         What::Tracker { name, .. } => ("tracker", BTreeMap::from([("tracker", name.as_str())]), Vec::new()),
         What::Exact(_) => ("exact", BTreeMap::new(), Vec::new()),
     };
-    let actions = Profile::BUILTIN.iter().filter_map(|n| Some((*n, Profile::builtin(n)?.action_of(rule)))).collect();
+    let builtin = Profile::BUILTIN.iter().filter_map(|n| Some((*n, Profile::builtin(n)?.action_of(rule))));
+    let actions = builtin.chain([(profile.name.as_str(), profile.action_of(rule))]).collect();
     Explained {
         rule: &rule.name,
         title: &rule.title,
@@ -193,6 +149,9 @@ fn print(out: &mut impl Write, e: &Explained<'_>) -> std::io::Result<()> {
     writeln!(out, "  family {}, severity {}, priority {}, token {}", e.family, e.severity, e.priority, e.token)?;
     writeln!(out, "  written in {}", e.origin)?;
     writeln!(out, "\n{bold}looks for{bold:#} ({})", e.kind)?;
+    if e.kind == "exact" {
+        writeln!(out, "  the value of the file's key, which is not shown")?;
+    }
     for (name, text) in &e.parts {
         if *name == e.kind {
             writeln!(out, "  {text}")?;
@@ -216,13 +175,12 @@ fn print(out: &mut impl Write, e: &Explained<'_>) -> std::io::Result<()> {
         writeln!(out, "  none of these words may stand in the {} bytes before: {}", w.within, w.words.join(", "))?;
     }
     writeln!(out, "\n{bold}what happens{bold:#}")?;
+    let width = e.actions.keys().map(|p| p.chars().count()).max().unwrap_or(0);
     for (profile, action) in &e.actions {
-        writeln!(out, "  {profile:13} {}", action.as_str())?;
+        writeln!(out, "  {profile:width$} {}", action.as_str())?;
     }
-    if let Some(engine) = &e.engine {
-        writeln!(out, "\n{bold}what the engine does{bold:#} (when it replaces)")?;
-        print_engine(out, engine)?;
-    }
+    writeln!(out, "\n{bold}what the engine does{bold:#} (when it replaces)")?;
+    print_engine(out, &e.engine)?;
     if !e.matches.is_empty() {
         writeln!(out, "\n{bold}found in{bold:#} (as written in the pack)")?;
     }
@@ -249,11 +207,55 @@ fn print_engine(out: &mut impl Write, e: &Engine) -> std::io::Result<()> {
         "literals" => writeln!(out, "  looked for where the span begins with {literals}")?,
         "keywords" => writeln!(out, "  looked for behind the keyword {literals}")?,
         "inner" => writeln!(out, "  looked for around {literals}")?,
-        _ => writeln!(out, "  tried where its first bytes fit: it has no literal that is rarer")?,
+        "class" => writeln!(
+            out,
+            "  a class rule: it has no literal that is rarer, and is tried where its first bytes fit: {}",
+            runs(&e.class)
+        )?,
+        "tracker" => {
+            writeln!(out, "  a tracker reads along, for all of its rules at once; it stops at {}", e.stops_at)?;
+        }
+        _ => writeln!(
+            out,
+            "  looked for in all its spellings (as it is, in JSON strings and URLs, in hex and base64) together with all \
+             other values:\n  what that costs does not grow with their number"
+        )?,
+    }
+    if e.needs_word {
+        writeln!(out, "  and only where one of its nearby words stands")?;
+    }
+    match e.candidates_per_megabyte {
+        Some(0) => writeln!(out, "  no candidate in a megabyte")?,
+        Some(n) => writeln!(out, "  about {} a megabyte", count(n as u64, "candidate"))?,
+        None => {}
     }
     for a in &e.automata {
         writeln!(out, "  reads {}: {} states, {} bytes", a.reads, a.states, a.bytes)?;
     }
     writeln!(out, "  holds {}", e.holds)?;
-    writeln!(out, "  costs {} microseconds a megabyte of this project's documents, alone", e.microseconds_per_megabyte)
+    let whose = if e.candidate == "tracker" { "with the other rules of its tracker" } else { "alone" };
+    writeln!(out, "  costs {}, {whose}", cost(e.microseconds_per_megabyte))?;
+    writeln!(out, "  (measured on {})", e.reference)?;
+    for w in &e.warnings {
+        writeln!(out, "  {w}")?;
+    }
+    Ok(())
+}
+
+/// Sets of bytes in a row, equal ones counted.
+fn runs(places: &[String]) -> String {
+    let runs = places.chunk_by(|a, b| a == b).map(|run| match run.len() {
+        1 => run[0].clone(),
+        n => format!("{n} × {}", run[0]),
+    });
+    runs.collect::<Vec<_>>().join(", ")
+}
+
+/// A cost in words: what is below a tenth of a millisecond is lost in what the machine does besides.
+fn cost(microseconds: u64) -> String {
+    match microseconds {
+        0..100 => "less than 0.1 ms/MB".to_owned(),
+        100..10_000 => format!("about {:.1} ms/MB", microseconds as f64 / 1e3),
+        _ => format!("about {} ms/MB", microseconds / 1000),
+    }
 }

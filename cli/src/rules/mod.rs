@@ -1,9 +1,12 @@
 //! `forebay rules`: what the rules are, whether they keep their own examples, what one of them means, and rules of others.
 
 mod bench;
+mod engine;
 mod explain;
+mod find;
 mod import;
 mod list;
+mod reference;
 mod test;
 
 use crate::args::{RulesArgs, RulesCommand};

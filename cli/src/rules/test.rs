@@ -17,6 +17,7 @@ use crate::args::{RulesTestArgs, TextOrJson};
 use crate::exit::{Outcome, count};
 use crate::load;
 use crate::rules::bench::Bench;
+use crate::rules::{engine, reference};
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -25,13 +26,13 @@ struct Line<'a> {
     /// `missed`, `false-alarm`, `cut-dependent`, or `refused`: it does not compile.
     #[serde(skip_serializing_if = "Option::is_none")]
     wrong: Option<&'static str>,
-    /// `no-example`: nothing shows that the rule finds anything.
+    /// `no-example`: nothing shows that the rule finds anything. `cost`: it is dearer than a rule should be.
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<&'static str>,
     /// The example as written in the pack, not put together.
     #[serde(skip_serializing_if = "Option::is_none")]
     example: Option<&'a str>,
-    /// Why a rule was refused, and the mend.
+    /// Why a rule was refused or is dear, and the mend.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'a str>,
 }
@@ -52,6 +53,8 @@ pub(crate) fn run(args: &RulesTestArgs) -> anyhow::Result<Outcome> {
     let packs = if own.is_empty() { &builtin } else { &own };
     let wanted = |r: &&RuleSpec| args.only.as_ref().is_none_or(|t| r.name.contains(t.as_str()));
     let all = packs.iter().map(|p| p.rules.iter().filter(wanted).count() as u64).sum();
+    // The authors of built-in rules know what they cost; `rules explain` tells it of each.
+    let reference = (!own.is_empty()).then(reference::text);
     // Drawn on a terminal only; the built-in rules take a while.
     let progress = ProgressBar::new(all);
     let mut known = if own.is_empty() { BTreeMap::new() } else { names(&builtin, &own) };
@@ -86,6 +89,9 @@ pub(crate) fn run(args: &RulesTestArgs) -> anyhow::Result<Outcome> {
             if rule.matches.is_empty() {
                 tally.without_example += 1;
                 tell(&Line { warning: Some("no-example"), ..blank })?;
+            }
+            for dear in reference.iter().flat_map(|text| engine::warnings_of(rule, text)) {
+                tell(&Line { warning: Some("cost"), why: Some(&dear), ..blank })?;
             }
             let examples = rule.matches.iter().map(|e| (e, true)).chain(rule.no_matches.iter().map(|e| (e, false)));
             for (example, want) in examples {
@@ -152,7 +158,8 @@ fn print(format: TextOrJson, l: &Line<'_>) -> anyhow::Result<()> {
     write!(out, "{}: ", l.origin)?;
     if let Some(why) = l.why {
         // What was written in a pack commands no terminal.
-        writeln!(out, "{} is refused: {}", l.rule, why.replace(char::is_control, "\u{fffd}"))?;
+        let is = if l.wrong.is_some() { "is refused" } else { "costs much" };
+        writeln!(out, "{} {is}: {}", l.rule, why.replace(char::is_control, "\u{fffd}"))?;
         return Ok(());
     }
     let what = match l.wrong {

@@ -6,7 +6,7 @@
 //!
 //! Errors have the line's number and nothing of the line.
 
-use super::Entry;
+use super::{Entry, OR_FORMAT};
 
 /// Parses a file; an error is `line: what; mend`.
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Entry>, String> {
@@ -19,7 +19,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Entry>, String> {
         let mut next = end + 1;
         if !text.is_empty() && !text.starts_with(b"#") && !text.starts_with(b";") {
             let (key, from) = key(&bytes[at..end]).ok_or_else(|| {
-                format!("{line}: the line is no KEY=value; mend it, make it a comment with #, or set `format`")
+                format!("{line}: the line is no KEY=value; mend it, make it a comment with #{OR_FORMAT}")
             })?;
             let (readings, used) = values(&bytes[at + from..])
                 .ok_or_else(|| format!("{line}: the quote behind {key}= is never closed; close it"))?;

@@ -14,7 +14,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::Entry;
+use super::{Entry, OR_FORMAT};
 
 /// Deepest nesting. Each level is read once for each above it: a file of 1 MiB is read 64 times at most.
 const MOST_DEEP: usize = 64;
@@ -23,9 +23,8 @@ const MOST_DEEP: usize = 64;
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Entry>, String> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     // The library's own message may quote the text.
-    let all: &RawValue = serde_json::from_slice(bytes).map_err(|e| {
-        format!("{}: it is no JSON from column {} on; mend it there, or set `format`", e.line(), e.column())
-    })?;
+    let all: &RawValue = serde_json::from_slice(bytes)
+        .map_err(|e| format!("{}: it is no JSON from column {} on; mend it there{OR_FORMAT}", e.line(), e.column()))?;
     if !all.get().starts_with('{') {
         return Err("1: the JSON is no object; write {\"key\": \"value\"}".to_owned());
     }
@@ -47,7 +46,7 @@ impl<'a> Reader<'a> {
         let text = value.get();
         let line = self.line_of(text);
         // Each part was read before, as a part of the whole.
-        let odd = |_| format!("{line}: the JSON cannot be read; mend it there, or set `format`");
+        let odd = |_| format!("{line}: the JSON cannot be read; mend it there{OR_FORMAT}");
         let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
         match text.as_bytes().first() {
             Some(b'{' | b'[') if deep >= MOST_DEEP => {

@@ -79,8 +79,8 @@ impl ExactFiles {
             let bytes = read_bounded(&path, &mut all.warnings).map_err(|e| format!("{}: {e}", source.origin))?;
             let shown = path.display().to_string();
             let entries = match source.format {
-                ExactFormat::Env => env::parse(&bytes).map_err(|e| format!("{shown}:{e}"))?,
-                ExactFormat::Json => json::parse(&bytes).map_err(|e| format!("{shown}:{e}"))?,
+                ExactFormat::Env => env::parse(&bytes).map_err(|e| format!("{shown}:{}", told(source, e)))?,
+                ExactFormat::Json => json::parse(&bytes).map_err(|e| format!("{shown}:{}", told(source, e)))?,
                 ExactFormat::Value => vec![whole(&bytes)],
             };
             all.take(source, &shown, entries)?;
@@ -166,7 +166,11 @@ impl ExactFiles {
                 named(&e.key)
             ));
         }
-        let value = ExactValue::new(&source.label, &e.key, &strong, &place).map_err(|e| e.to_string())?;
+        let value =
+            ExactValue::new(&source.label, &e.key, &strong, &place).map_err(|error| match from_profile(source) {
+                true => error.to_string(),
+                false => format!("{place}: {}; {}", error.what, in_profile(source, &format!("ignore = [{:?}]", e.key))),
+            })?;
         let spellings = value.left_out();
         if !spellings.is_empty() {
             self.warnings.push(format!(
@@ -216,6 +220,19 @@ fn list(names: &[impl AsRef<str>]) -> String {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }
+}
+
+/// How an error ends that may come of a file that is written in another way.
+const OR_FORMAT: &str = ", or set `format`";
+
+/// A parser's error with a mend that whoever named the file can do.
+fn told(source: &ExactSource, e: String) -> String {
+    let Some(what) = e.strip_suffix(OR_FORMAT).filter(|_| !from_profile(source)) else { return e };
+    let other = match source.format {
+        ExactFormat::Json => "if it is no JSON, give it a name that does not end in .json",
+        ExactFormat::Env | ExactFormat::Value => "if it is JSON, give it a name that ends in .json",
+    };
+    format!("{what}; {other}; if the whole file is one value: {}", in_profile(source, "format = \"value\""))
 }
 
 /// Whether a profile names the file; else an option does, which has no place for settings.

@@ -20,6 +20,7 @@ use super::go_regex;
 use super::original::Original;
 use super::shape::{self, Secret, Shape};
 use super::spell::spell;
+use crate::mask::cut_behind;
 use crate::rules::bench::Bench;
 
 /// Turns that a repeat without a bound gets beyond its least, inside the span and around it, tried from the longest on.
@@ -31,6 +32,8 @@ const MAX_EXPLOSIONS: usize = 256;
 const DRAWS: u64 = 48;
 /// Examples kept for each shape.
 const EXAMPLES: usize = 2;
+/// Longest title, in characters: lists show it on one line.
+const MAX_TITLE: usize = 120;
 
 /// A rule that was taken.
 #[derive(Debug)]
@@ -261,7 +264,8 @@ pub(super) fn compiled(head: &str, tables: &str) -> Result<Bench, String> {
 /// A rule of a pack, as TOML.
 fn table(rule: &Rule, id: &str, shape: &Shape, gated: bool, rest: &str) -> String {
     let line = rule.description.lines().next().unwrap_or_default();
-    let title: String = line.chars().filter(|c| !c.is_control()).take(120).collect();
+    let title: String = line.chars().filter(|c| !c.is_control()).collect();
+    let title = cut_behind(&title, MAX_TITLE);
     let title = if title.is_empty() { &rule.id } else { &title };
     let pattern = format!("{}(?P<span>{}){}", spell(&shape.pre), spell(&shape.span), spell(&shape.post));
     let label: String = rule.id.chars().filter(char::is_ascii_alphanumeric).take(48).collect();
