@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-hyperscan loom lint docs deny fuzz-short fuzz-long real-run bench ledger man system tools-deny tools-fuzz install
+.PHONY: help demo test test-hyperscan loom hostile lint docs deny fuzz-short fuzz-long real-run bench ledger man system tools-deny tools-fuzz install
 
 FUZZ_SECONDS ?= 20
 PREEMPTIONS ?= 5
@@ -40,6 +40,10 @@ test-hyperscan: ## the engine's tests with Hyperscan as backend (TESTS=all: all 
 
 loom: system ## the shared-memory ring, every interleaving up to PREEMPTIONS (5); make test goes up to 3
 	LOOM_MAX_PREEMPTIONS=$(PREEMPTIONS) cargo test -p forebay-wire --test ring_model
+
+hostile: system ## attacks of hostile clients on a live daemon, and how others are served meanwhile (SECONDS_EACH=5)
+	cargo build --release -p forebayd -p forebay-tests --bin forebayd --bin hostile
+	.ci/hostile $(or $(SECONDS_EACH),5)
 
 lint: system ## formatting and clippy, warnings are errors
 	cargo fmt --all --check

@@ -12,6 +12,7 @@ use std::str::FromStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Args as ClapArgs, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use forebay_client::Transport;
 
 pub(crate) use import::{GitleaksArgs, RulesImportArgs, RulesImportCommand};
 pub(crate) use rules::{RulesArgs, RulesCommand, RulesExplainArgs, RulesListArgs, RulesTestArgs};
@@ -200,7 +201,7 @@ pub(crate) struct CacheArg {
 Examples:
   some-tool | forebay filter                    what the tool said, without secrets
   forebay filter --findings json < log.txt      findings as JSON lines on standard error
-  forebay filter --via socket < log.txt         through the daemon
+  forebay filter --via auto < log.txt           through the daemon, the fastest way that it grants
   forebay filter --chunk random:7 --stats < f   in random pieces, with the hold and the time of each")]
 pub(crate) struct FilterArgs {
     #[command(flatten)]
@@ -210,7 +211,7 @@ pub(crate) struct FilterArgs {
     pub(crate) via: Via,
     #[command(flatten)]
     pub(crate) socket: SocketArg,
-    /// Through the socket: the session. Streams of one session give the same value the same token.
+    /// Through the daemon: the session. Streams of one session give the same value the same token.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Cut the input into pushes of N bytes, or of random sizes from a seed. Default: as it arrives.
@@ -238,15 +239,15 @@ impl FilterArgs {
     /// is set for other runs too.
     fn idle(&self, given: impl Fn(&str) -> bool) -> Option<String> {
         let (options, other): (&[_], _) = match self.via {
-            Via::Local => (&["socket", "session"], "socket"),
-            Via::Socket => (&["key_file", "secrets_file", "no_cache"], "local"),
+            Via::Local => (&["socket", "session"], "auto"),
+            Via::Auto | Via::Socket | Via::Ring => (&["key_file", "secrets_file", "no_cache"], "local"),
         };
         let idle = options.iter().find(|id| given(id))?;
         let why = match (self.via, *idle) {
             (Via::Local, _) => "the engine runs in this process, without the daemon",
-            (Via::Socket, "secrets_file") => "the daemon knows the files that its profiles name (`[[exact]]`)",
-            (Via::Socket, "no_cache") => "the daemon has compiled its rules",
-            (Via::Socket, _) => "the daemon has its own keys",
+            (_, "secrets_file") => "the daemon knows the files that its profiles name (`[[exact]]`)",
+            (_, "no_cache") => "the daemon has compiled its rules",
+            _ => "the daemon has its own keys",
         };
         let idle = idle.replace('_', "-");
         Some(format!("`--{idle}` would do nothing: {why}; add `--via {other}`, or leave `--{idle}` out"))
@@ -259,8 +260,24 @@ pub(crate) enum Via {
     /// In this process.
     #[default]
     Local,
-    /// In the daemon.
+    /// In the daemon, through shared memory if it grants that, else over its socket.
+    Auto,
+    /// In the daemon, over its socket.
     Socket,
+    /// In the daemon, through shared memory; an error where it grants none.
+    Ring,
+}
+
+impl Via {
+    /// The way to the daemon; `None` in this process.
+    pub(crate) fn transport(self) -> Option<Transport> {
+        match self {
+            Via::Local => None,
+            Via::Auto => Some(Transport::Auto),
+            Via::Socket => Some(Transport::Socket),
+            Via::Ring => Some(Transport::Ring),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

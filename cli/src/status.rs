@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use forebay_client::blocking::Connection;
-use forebay_client::{ConnectOptions, Status};
+use forebay_client::{ConnectOptions, Status, Transport};
 
 use crate::args::{StatusArgs, TextOrJson};
 use crate::exit::{Outcome, unreachable};
@@ -13,7 +13,9 @@ use crate::exit::{Outcome, unreachable};
 /// Runs the command.
 pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<Outcome> {
     let path = args.socket.path();
-    let mut connection = Connection::connect(&path, ConnectOptions::default()).map_err(unreachable)?;
+    // One question and one answer: a ring would only cost its user one.
+    let options = ConnectOptions { transport: Transport::Socket, ..ConnectOptions::default() };
+    let mut connection = Connection::connect(&path, options).map_err(unreachable)?;
     let status = connection.status().map_err(unreachable)?;
     let text = match args.format {
         TextOrJson::Json => format!("{}\n", json(&status)),

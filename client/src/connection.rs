@@ -62,14 +62,14 @@ impl Connection {
         let shared = Shared::new(core);
         match UnixStream::connect(path).await {
             Ok(socket) => {
-                tokio::spawn(drive(socket, Arc::clone(&shared), options.timeout));
+                tokio::spawn(drive(socket, Arc::clone(&shared), options.clone()));
             }
             Err(e) => shared.lock().core.fail(Error::Connect { path: path.to_owned(), source: Arc::new(e) }),
         }
         let connection = Connection { handle: Arc::new(Handle { shared }) };
         let outcome = poll_fn(|cx| {
             let mut state = connection.handle.shared.lock();
-            if state.core.welcome().is_some() || state.core.failure().is_some() {
+            if state.core.connected() || state.core.failure().is_some() {
                 return Poll::Ready(state.core.failure().cloned());
             }
             state.await_connection(cx.waker());
@@ -84,6 +84,11 @@ impl Connection {
     /// What the daemon said of itself; `None` if it could not be reached (only under [`FailPolicy::Open`]).
     pub fn welcome(&self) -> Option<Welcome> {
         self.handle.shared.lock().core.welcome().cloned()
+    }
+
+    /// Whether frames go through shared memory. Under [`crate::Transport::Auto`] that may begin a little after connecting.
+    pub fn uses_ring(&self) -> bool {
+        self.handle.shared.lock().core.uses_ring()
     }
 
     /// Whether the daemon is shutting down: open the next stream on another connection.

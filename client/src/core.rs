@@ -8,11 +8,12 @@ use std::collections::{HashMap, VecDeque};
 
 use bytes::BytesMut;
 use forebay_wire::{
-    Credit, ErrorFrame, Frame, Hello, MAX_NAME, MAX_SESSION, Open, SendWindow, Status, StreamId, Welcome,
+    Credit, ErrorFrame, FEATURE_RING, Frame, Hello, MAX_NAME, MAX_SESSION, Open, SendWindow, Status, StreamId, Welcome,
 };
 
 use crate::error::Error;
-use crate::options::{ConnectOptions, FailPolicy, OpenOptions};
+use crate::offer::Ring;
+use crate::options::{ConnectOptions, FailPolicy, OpenOptions, Transport};
 use crate::stream_state::{Event, StreamState};
 
 /// Smallest output window: a finding takes up to 148 bytes of it and must fit while half of it is on its way back.
@@ -23,7 +24,7 @@ pub(crate) struct Core {
     /// Frames to write.
     pub(crate) out: BytesMut,
     policy: FailPolicy,
-    welcome: Option<Welcome>,
+    pub(crate) welcome: Option<Welcome>,
     window: SendWindow,
     streams: HashMap<StreamId, StreamState>,
     next: Option<StreamId>,
@@ -31,9 +32,11 @@ pub(crate) struct Core {
     statuses_asked: usize,
     failure: Option<Error>,
     draining: bool,
+    pub(crate) transport: Transport,
+    pub(crate) ring: Ring,
     /// Streams that something happened to since the list was taken.
     touched: Vec<StreamId>,
-    connection_touched: bool,
+    pub(crate) connection_touched: bool,
 }
 
 impl Core {
@@ -50,10 +53,13 @@ impl Core {
             statuses_asked: 0,
             failure: None,
             draining: false,
+            transport: options.transport,
+            ring: Ring::No,
             touched: Vec::new(),
             connection_touched: false,
         };
-        core.put(&Frame::Hello(Hello::new(options.client.clone())))?;
+        let features = if options.transport == Transport::Socket { 0 } else { FEATURE_RING };
+        core.put(&Frame::Hello(Hello { features, ..Hello::new(options.client.clone()) }))?;
         Ok(core)
     }
 
@@ -74,7 +80,7 @@ impl Core {
 
     /// Works on what was read. Takes whole frames off `src`. A failure is kept; see [`Core::failure`].
     pub(crate) fn receive(&mut self, src: &mut BytesMut) {
-        while self.failure.is_none() {
+        while self.failure.is_none() && self.ring != Ring::Ready {
             let result = match forebay_wire::decode(src) {
                 Ok(None) => return,
                 Ok(Some(frame)) => self.frame(frame),
@@ -125,6 +131,17 @@ impl Core {
 
     /// Sends as many of `bytes` as the credit allows and says how many; zero means wait.
     pub(crate) fn send(&mut self, id: StreamId, bytes: &[u8]) -> Result<usize, Error> {
+        self.send_by(id, bytes, |bytes, out| forebay_wire::put_data(id, bytes, out))
+    }
+
+    /// [`Core::send`] for who knows a shorter way than over the write buffer: `put` gets the bytes, and the buffer for
+    /// frames, or the rest of one, that must wait.
+    pub(crate) fn send_by(
+        &mut self,
+        id: StreamId,
+        bytes: &[u8],
+        put: impl FnOnce(&[u8], &mut BytesMut),
+    ) -> Result<usize, Error> {
         let s = self.streams.get_mut(&id).ok_or(Error::Finished)?;
         if let Some(e) = s.write_error() {
             return Err(e);
@@ -137,7 +154,9 @@ impl Core {
         let n = s.send.take(bytes.len().min(self.window.available() as usize));
         self.window.take(n);
         s.sending(&bytes[..n]);
-        forebay_wire::put_data(id, &bytes[..n], &mut self.out);
+        if n > 0 {
+            put(&bytes[..n], &mut self.out);
+        }
         self.sync_if_wanted(id)?;
         Ok(n)
     }
@@ -254,6 +273,7 @@ impl Core {
             return match frame {
                 Frame::Welcome(w) => {
                     self.window = SendWindow::new(w.connection_window);
+                    self.ring = self.expected(w.features)?;
                     self.welcome = Some(w);
                     self.connection_touched = true;
                     Ok(())
@@ -284,6 +304,14 @@ impl Core {
                 Ok(())
             }),
             Frame::Error(ErrorFrame { stream: None, code, message }) => Err(Error::Daemon { code, message }),
+            Frame::RingOffer(offer) if self.ring == Ring::Welcome => {
+                self.ring = Ring::Offered(offer);
+                Ok(())
+            }
+            Frame::RingReady if self.ring == Ring::Taken => {
+                self.ring = Ring::Ready;
+                Ok(())
+            }
             Frame::Goaway(_) => {
                 self.draining = true;
                 self.connection_touched = true;
@@ -330,7 +358,7 @@ impl Core {
         if self.streams.get(&id).is_some_and(StreamState::wants_sync) { self.sync(id) } else { Ok(()) }
     }
 
-    fn put(&mut self, frame: &Frame) -> Result<(), Error> {
+    pub(crate) fn put(&mut self, frame: &Frame) -> Result<(), Error> {
         forebay_wire::encode(frame, &mut self.out).map_err(|e| Error::Invalid(e.to_string()))
     }
 }

@@ -43,6 +43,9 @@ pub enum Error {
     /// The daemon sent what the protocol does not allow.
     #[error("the daemon broke the protocol: {0}; its version may not fit this client's")]
     Protocol(String),
+    /// There is no ring, and [`crate::Transport::Ring`] asks for one.
+    #[error("there is no ring: {0}; or let the client choose the way")]
+    NoRing(String),
     /// The daemon was silent for too long.
     #[error("the daemon did not answer for {0:?}; see whether it hangs")]
     Timeout(Duration),
@@ -99,6 +102,7 @@ impl From<Error> for io::Error {
             Error::Timeout(_) => io::ErrorKind::TimedOut,
             Error::Blocked { .. } => io::ErrorKind::PermissionDenied,
             Error::Protocol(_) => io::ErrorKind::InvalidData,
+            Error::NoRing(_) => io::ErrorKind::Unsupported,
             Error::GivenUp => io::ErrorKind::BrokenPipe,
             Error::Finished | Error::Invalid(_) => io::ErrorKind::InvalidInput,
             Error::Daemon { .. } | Error::Stream { .. } => io::ErrorKind::Other,

@@ -7,6 +7,8 @@
 //! [`FailPolicy::Closed`] turns any failure into an error and passes no byte that was not scanned;
 //! [`FailPolicy::Open`] passes the rest of the stream unscanned and says so in [`Summary::unscanned`].
 //!
+//! A daemon that grants a ring is talked to through shared memory, and nothing else changes: [`Transport`].
+//!
 //! Invariants: writing never deadlocks against reading (both adapters read while they write); what the daemon can
 //! make this process buffer is bounded by the windows granted to it, whoever answers on that socket.
 #![forbid(unsafe_code)]
@@ -19,7 +21,9 @@ mod driver;
 mod error;
 mod filter;
 
+mod offer;
 mod options;
+mod ring_side;
 mod stream_state;
 
 pub use connection::Connection;
@@ -27,5 +31,5 @@ pub use error::Error;
 pub use filter::{Filter, Receiver, Sender};
 
 pub use forebay_wire::{Action, Code, Family, Finding, Held, Reason, Report, Severity, Status, Welcome};
-pub use options::{ConnectOptions, FailPolicy, OpenOptions};
+pub use options::{ConnectOptions, FailPolicy, OpenOptions, Transport};
 pub use stream_state::{Event, Summary, Unscanned};

@@ -14,6 +14,18 @@ pub enum FailPolicy {
     Open,
 }
 
+/// How the frames of a connection travel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// Through shared memory if the daemon grants it, else over the socket.
+    #[default]
+    Auto,
+    /// Over the socket.
+    Socket,
+    /// Through shared memory, or not at all: [`crate::Error::NoRing`] where none is to be had.
+    Ring,
+}
+
 /// Options of a connection.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
@@ -21,6 +33,8 @@ pub struct ConnectOptions {
     pub policy: FailPolicy,
     /// How long the daemon may be silent while something is expected of it.
     pub timeout: Duration,
+    /// How frames travel. The answers are the same.
+    pub transport: Transport,
     /// This client's name, for the daemon's log.
     pub client: String,
 }
@@ -30,6 +44,7 @@ impl Default for ConnectOptions {
         ConnectOptions {
             policy: FailPolicy::Closed,
             timeout: Duration::from_secs(30),
+            transport: Transport::Auto,
             client: concat!("forebay-client/", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }

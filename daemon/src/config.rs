@@ -87,6 +87,19 @@ pub struct Limits {
     /// Bytes waiting for slow readers of one user: a client that opens 16,384 streams and takes nothing back is cut
     /// off here, at a thousandth of what its windows add up to.
     pub buffered_bytes_per_uid: u64,
+    /// Shared-memory rings in all; 0: none is granted, and everything goes over the socket.
+    pub rings: u64,
+    /// Rings of one user: half of the connections that it may have. A client beyond it is served over the socket.
+    pub rings_per_uid: u64,
+    /// Bytes of a ring in each direction: a power of two from 65,536 to 1,048,576. Twice the default `stream_window`, so
+    /// that credit ends before the ring is full. Both rings are charged to their user as buffered bytes: a user with all
+    /// of its rings has pinned 33 MiB.
+    pub ring_bytes: u32,
+    /// Descriptors in all: one a connection, and the two files of a ring until its client has taken them. A client that
+    /// never does pins them in its socket.
+    pub descriptors: u64,
+    /// Descriptors of one user: all of its connections with all of its rings on their way.
+    pub descriptors_per_uid: u64,
     /// Credit of a stream's Data, in bytes: what a client may have sent and the daemon not yet scanned.
     /// 64 KiB keep a local socket busy (1 GB/s times 50 µs of wake-up are 50 KB).
     pub stream_window: u32,
@@ -105,6 +118,11 @@ impl Default for Limits {
             streams_per_connection: 16_384,
             buffered_bytes: 256 << 20,
             buffered_bytes_per_uid: 64 << 20,
+            rings: 512,
+            rings_per_uid: 128,
+            ring_bytes: 128 << 10,
+            descriptors: 2048,
+            descriptors_per_uid: 512,
             stream_window: 64 << 10,
             connection_window: 256 << 10,
         }
@@ -295,8 +313,17 @@ impl Limits {
             );
             return Some(("connection_window", what));
         }
+        if !forebay_wire::ring::is_capacity(self.ring_bytes) {
+            let what = format!(
+                "ring_bytes is {}; use a power of two from {} to {}",
+                self.ring_bytes,
+                forebay_wire::ring::MIN_CAPACITY,
+                forebay_wire::ring::MAX_CAPACITY
+            );
+            return Some(("ring_bytes", what));
+        }
         // With the fair share a total of one could never be given to anybody.
-        let totals = [("connections", self.connections), ("streams", self.streams)];
+        let totals = [("connections", self.connections), ("streams", self.streams), ("descriptors", self.descriptors)];
         totals.iter().find(|(_, n)| *n < 2).map(|(name, n)| (*name, format!("{name} is {n}; use at least 2")))
     }
 }
@@ -409,6 +436,10 @@ mod tests {
         );
         assert!(
             error("[limits]\nstream_window = 2000000").starts_with("f.toml:1: [limits] connection_window (262144)")
+        );
+        assert!(
+            error("[limits]\nring_bytes = 100000")
+                .starts_with("f.toml:2: [limits] ring_bytes is 100000; use a power of two")
         );
         assert!(error("[log]\nformat = \"xml\"").starts_with("f.toml:2: unknown variant `xml`"));
         assert!(error("socket = ").starts_with("f.toml:1:"));

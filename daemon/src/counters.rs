@@ -50,6 +50,16 @@ counters! {
     bytes_in;
     /// Bytes of Released sent or queued.
     bytes_out;
+    /// Rings granted.
+    rings_granted;
+    /// Clients that asked for a ring and were served over the socket.
+    rings_refused;
+    /// Bytes of frames read from rings.
+    ring_bytes_in;
+    /// Bytes of frames written to rings.
+    ring_bytes_out;
+    /// Sleeps at a ring whose client had nothing more to say.
+    ring_sleeps;
     /// Times that new rules were put in force.
     reloads;
     /// Reloads that left the old rules in force.

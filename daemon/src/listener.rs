@@ -55,6 +55,10 @@ impl Listener {
     /// A second handle on the socket, for the runtime.
     pub(crate) fn for_runtime(&self) -> io::Result<tokio::net::UnixListener> {
         let socket = self.socket.try_clone()?;
+        // Clients have none to give. On older kernels they are dropped unread.
+        if let Err(e) = forebay_wire::refuse_descriptors(&socket) {
+            tracing::debug!(error = %e, "the kernel does not refuse descriptors of clients (SO_PASSRIGHTS)");
+        }
         socket.set_nonblocking(true)?;
         tokio::net::UnixListener::from_std(socket)
     }

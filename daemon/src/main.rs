@@ -67,8 +67,13 @@ The config file, with its defaults:
   streams = 65536
   streams_per_uid = 16384
   streams_per_connection = 16384
-  buffered_bytes = 268435456            # waiting for slow readers
+  buffered_bytes = 268435456            # waiting for slow readers, and the memory of rings
   buffered_bytes_per_uid = 67108864
+  rings = 512                           # shared-memory rings; 0: none, everything goes over the socket
+  rings_per_uid = 128
+  ring_bytes = 131072                   # in each direction: a power of two, 65536 to 1048576
+  descriptors = 2048                    # one a connection, two a ring that is on its way to its client
+  descriptors_per_uid = 512
   stream_window = 65536                 # bytes
   connection_window = 262144            # bytes
   [timeouts]                            # "500ms", "5s", "10m", "1h"

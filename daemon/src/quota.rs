@@ -51,10 +51,12 @@ struct State {
     by_uid: HashMap<u32, Usage>,
 }
 
-const RESOURCES: usize = 3;
+const RESOURCES: usize = 5;
 const CONNECTIONS: usize = 0;
 const STREAMS: usize = 1;
 const BYTES: usize = 2;
+const RINGS: usize = 3;
+const DESCRIPTORS: usize = 4;
 type Usage = [u64; RESOURCES];
 
 impl Quotas {
@@ -66,6 +68,8 @@ impl Quotas {
                 bound("connections", limits.connections, limits.connections_per_uid),
                 bound("streams", limits.streams, limits.streams_per_uid),
                 bound("buffered bytes", limits.buffered_bytes, limits.buffered_bytes_per_uid),
+                bound("rings", limits.rings, limits.rings_per_uid),
+                bound("descriptors", limits.descriptors, limits.descriptors_per_uid),
             ],
             state: Mutex::default(),
         })
@@ -73,16 +77,21 @@ impl Quotas {
 
     /// Charges a connection to a user.
     pub fn connect(self: &Arc<Self>, uid: u32) -> Result<Account, Refusal> {
-        self.charge(uid, CONNECTIONS, 1)?;
-        let mut own = Usage::default();
-        own[CONNECTIONS] = 1;
-        Ok(Account { quotas: Arc::clone(self), uid, own })
+        let mut account = Account { quotas: Arc::clone(self), uid, own: Usage::default() };
+        account.charge(CONNECTIONS, 1)?;
+        account.charge(DESCRIPTORS, 1)?;
+        Ok(account)
     }
 
     /// Open connections and streams of all users.
     pub fn open(&self) -> (u64, u64) {
         let state = self.lock();
         (state.used[CONNECTIONS], state.used[STREAMS])
+    }
+
+    /// Rings granted to all users.
+    pub fn rings(&self) -> u64 {
+        self.lock().used[RINGS]
     }
 
     fn charge(&self, uid: u32, resource: usize, n: u64) -> Result<(), Refusal> {
@@ -124,6 +133,9 @@ impl Quotas {
     }
 }
 
+/// Files of a ring.
+const RING_FILES: u64 = 2;
+
 /// What one connection holds. Dropping it gives everything back.
 #[derive(Debug)]
 pub struct Account {
@@ -156,6 +168,34 @@ impl Account {
     /// Gives buffered bytes back.
     pub fn unbuffer(&mut self, bytes: usize) {
         self.give_back(BYTES, bytes as u64);
+    }
+
+    /// Charges a ring whose memory is `bytes` long, and the descriptors of its files until [`Account::ring_passed`].
+    ///
+    /// # Errors
+    /// One of the three is used up; none is charged then.
+    pub fn open_ring(&mut self, bytes: usize) -> Result<(), Refusal> {
+        let mut charged = Vec::with_capacity(3);
+        for (resource, n) in [(RINGS, 1), (BYTES, bytes as u64), (DESCRIPTORS, RING_FILES)] {
+            if let Err(refusal) = self.charge(resource, n) {
+                charged.into_iter().for_each(|(resource, n)| self.give_back(resource, n));
+                return Err(refusal);
+            }
+            charged.push((resource, n));
+        }
+        Ok(())
+    }
+
+    /// The ring's files are not on their way to the client any more.
+    pub fn ring_passed(&mut self) {
+        self.give_back(DESCRIPTORS, RING_FILES);
+    }
+
+    /// Gives a ring back whose files were not passed.
+    pub fn close_ring(&mut self, bytes: usize) {
+        self.ring_passed();
+        self.give_back(BYTES, bytes as u64);
+        self.give_back(RINGS, 1);
     }
 
     fn charge(&mut self, resource: usize, n: u64) -> Result<(), Refusal> {

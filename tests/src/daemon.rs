@@ -75,7 +75,7 @@ impl TestDaemon {
         let mut config = config();
         change(&mut config);
         let profiles = ServedProfiles::load(&config.profiles, &config.base).map_err(|e| anyhow::anyhow!(e))?;
-        let listener = Listener::bind(&path, 0o600)?;
+        let listener = Listener::bind(&path, config.socket_mode)?;
         let (stop, stopped) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let server = Server::new(config, profiles, listener)?;

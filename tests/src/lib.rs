@@ -10,6 +10,7 @@ pub mod corpus;
 pub mod cuts;
 pub mod daemon;
 pub mod hold;
+pub mod hostile;
 pub mod model;
 pub mod sample;
 pub mod spelled;

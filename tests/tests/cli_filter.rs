@@ -159,8 +159,8 @@ fn mistakes_in_a_pack_name_its_line() {
 fn an_option_that_would_do_nothing_is_refused() {
     let house = House::new();
     for (args, option, other) in [
-        (&["--session", "s"][..], "--session", "--via socket"),
-        (&["--socket", "f.sock"], "--socket", "--via socket"),
+        (&["--session", "s"][..], "--session", "--via auto"),
+        (&["--socket", "f.sock"], "--socket", "--via auto"),
         (&["--via", "socket", "--key-file", "k"], "--key-file", "--via local"),
     ] {
         let out = output(house.filter(args), b"");

@@ -1,4 +1,4 @@
-//! `forebay filter --via socket`, `status` and the `forebayd` binary together, as a host runs them.
+//! `forebay filter --via socket|ring|auto`, `status` and the `forebayd` binary together, as a host runs them.
 
 mod cli_house;
 
@@ -18,11 +18,15 @@ struct Daemon {
 
 impl Daemon {
     fn start(house: &House) -> Daemon {
+        Daemon::start_with(house, "")
+    }
+
+    fn start_with(house: &House, more: &str) -> Daemon {
         let socket = house.path("f.sock");
         let config = house.write(
             "forebayd.toml",
             &format!(
-                "socket = {socket:?}\nprofiles = [\"replace.toml\", \"block.toml\"]\n[timeouts]\ngrace = \"2s\"\n"
+                "socket = {socket:?}\nprofiles = [\"replace.toml\", \"block.toml\"]\n[timeouts]\ngrace = \"2s\"\n{more}"
             ),
         );
         let child = Command::new(bin_path("forebayd"))
@@ -65,14 +69,36 @@ fn the_daemon_finds_what_the_command_line_finds() {
         text.push_str(&format!("{i} 多 {} fkey_not{{}} {}\n", house.value(i), "x".repeat(i * 7 % 400)));
     }
     let local = output(house.filter(&["--findings", "json", "--report"]), text.as_bytes());
-    for cut in ["70000", "1000", "random:5"] {
-        let args = [&SOCKET[..], &["--findings", "json", "--report", "--session", "s", "--chunk", cut]].concat();
+    for (via, cut) in [
+        ("socket", "70000"),
+        ("socket", "1000"),
+        ("socket", "random:5"),
+        ("ring", "70000"),
+        ("ring", "random:6"),
+        ("auto", "random:7"),
+    ] {
+        let args = [
+            &["filter", "--via", via, "--profile", "test-replace"],
+            &["--findings", "json", "--report", "--session", "s", "--chunk", cut][..],
+        ]
+        .concat();
         let remote = daemon.forebay(&house, &args, text.as_bytes());
         assert_eq!(remote.code, 0, "{}", remote.err);
-        assert_eq!(json_lines(&remote.err), json_lines(&local.err), "--chunk {cut}");
+        assert_eq!(json_lines(&remote.err), json_lines(&local.err), "--via {via} --chunk {cut}");
         assert_eq!(remote.out.len(), local.out.len(), "tokens differ by key only");
         assert!(!remote.text().contains(&house.value(7)));
     }
+}
+
+#[test]
+fn a_daemon_that_grants_no_ring_says_how_to_get_one() {
+    let house = House::new();
+    let daemon = Daemon::start_with(&house, "[limits]\nrings = 0\n");
+    let filter = |via| daemon.forebay(&house, &["filter", "--via", via, "--profile", "test-replace"], b"text");
+    let refused = filter("ring");
+    assert_eq!(refused.code, 4, "{}", refused.err);
+    assert!(refused.err.contains("limits.rings"), "{}", refused.err);
+    assert_eq!(filter("auto").text(), "text");
 }
 
 #[test]

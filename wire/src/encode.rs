@@ -63,6 +63,16 @@ pub fn put_released(stream: StreamId, bytes: &[u8], dst: &mut BytesMut) {
     put_content(FrameType::Released, stream, bytes, dst);
 }
 
+/// The header of a Data frame of `length` bytes, at most [`MAX_PAYLOAD`]: for who writes the bytes themselves elsewhere.
+pub fn data_header(stream: StreamId, length: usize) -> [u8; HEADER_LEN] {
+    debug_assert!(length <= MAX_PAYLOAD);
+    let mut header = [0; HEADER_LEN];
+    header[..4].copy_from_slice(&u32::try_from(length).unwrap_or(0).to_le_bytes());
+    header[4] = FrameType::Data.number();
+    header[8..].copy_from_slice(&stream.get().to_le_bytes());
+    header
+}
+
 fn put_content(kind: FrameType, stream: StreamId, bytes: &[u8], dst: &mut BytesMut) {
     for piece in bytes.chunks(MAX_PAYLOAD) {
         // A chunk is at most MAX_PAYLOAD long.

@@ -11,7 +11,7 @@
 //!
 //! Invariants: decoding never panics, never allocates more than the frame's own length, and refuses a frame as soon
 //! as its header is there, before its payload is awaited. The attacker is a peer who may send any byte at any time.
-#![deny(unsafe_code)] // Allowed in two modules of `ring`, each with the reason.
+#![deny(unsafe_code)] // Allowed in `rights` and two modules of `ring`, each with the reason.
 
 mod codec;
 mod credit;
@@ -20,12 +20,14 @@ mod encode;
 mod error;
 mod frame;
 mod limits;
+#[allow(unsafe_code)] // A socket option that no safe crate has.
+mod rights;
 pub mod ring;
 
 pub use codec::FrameCodec;
 pub use credit::{CreditOverflow, CreditOverrun, MAX_WINDOW, ReceiveWindow, SendWindow};
 pub use decode::decode;
-pub use encode::{EncodeError, encode, put_data, put_released};
+pub use encode::{EncodeError, data_header, encode, put_data, put_released};
 pub use error::{Code, WireError};
 pub use frame::{
     Action, Credit, ErrorFrame, Family, Finding, Frame, FrameType, Goaway, Held, Hello, Open, ProfileStatus, Reason,
@@ -34,3 +36,4 @@ pub use frame::{
 pub use limits::{
     FEATURE_RING, HEADER_LEN, MAGIC, MAX_MESSAGE, MAX_NAME, MAX_PAYLOAD, MAX_REASONS, MAX_SESSION, VERSION, VERSION_MIN,
 };
+pub use rights::refuse_descriptors;

@@ -1,4 +1,4 @@
-//! The two ways to the engine: in this process, or in the daemon behind its socket. Both answer a push with everything
+//! The two ways to the engine: in this process, or in the daemon behind its socket or a ring. Both answer a push with everything
 //! that may pass, so nothing above this module needs to know which one it is.
 
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use forebay_client::blocking::{Connection, Sink as ClientSink, Stream};
-use forebay_client::{ConnectOptions, Error, OpenOptions};
+use forebay_client::{ConnectOptions, Error, OpenOptions, Transport};
 use forebay_scan::{Reason, Report, RuleSet, Scratch, Sink, StreamFilter, TokenKey};
 
 use crate::exit::{Unreachable, unreachable};
@@ -46,7 +46,7 @@ pub(crate) struct Pushed {
 /// A way to the engine, with one stream open.
 pub(crate) enum Gate {
     Local(Box<Local>),
-    Socket(Box<Socket>),
+    Daemon(Box<Daemon>),
 }
 
 pub(crate) struct Local {
@@ -55,7 +55,7 @@ pub(crate) struct Local {
     scratch: Scratch,
 }
 
-pub(crate) struct Socket {
+pub(crate) struct Daemon {
     stream: Stream<Connection>,
 }
 
@@ -67,14 +67,15 @@ impl Gate {
     }
 
     /// Through the daemon.
-    pub(crate) fn socket(path: &Path, profile: &str, session: &str) -> anyhow::Result<Gate> {
+    pub(crate) fn daemon(path: &Path, transport: Transport, profile: &str, session: &str) -> anyhow::Result<Gate> {
         let options = ConnectOptions {
+            transport,
             client: concat!("forebay/", env!("CARGO_PKG_VERSION")).to_owned(),
             ..ConnectOptions::default()
         };
         let connection = Connection::connect(path, options).map_err(unreachable)?;
         let stream = connection.into_stream(OpenOptions::new(profile).session(session)).map_err(unreachable)?;
-        Ok(Gate::Socket(Box::new(Socket { stream })))
+        Ok(Gate::Daemon(Box::new(Daemon { stream })))
     }
 
     /// Gives bytes to the engine. What they let go is in `out` when this returns, if `settle`; else perhaps later.
@@ -85,7 +86,7 @@ impl Gate {
                 let done = l.filter.push(bytes, &mut l.scratch, &mut sink);
                 Ok(Pushed { held: l.filter.held() as u64, blocked_at: done.err().map(|e| e.at) })
             }
-            Gate::Socket(s) => {
+            Gate::Daemon(s) => {
                 let mut sink = RemoteSink { out };
                 let pushed = s.stream.push(bytes, &mut sink);
                 settled(pushed.and_then(|()| if settle { s.stream.sync(&mut sink).map(|h| h.held) } else { Ok(0) }))
@@ -97,7 +98,7 @@ impl Gate {
     pub(crate) fn settle(&mut self, out: &mut Outlet) -> anyhow::Result<Pushed> {
         match self {
             Gate::Local(l) => Ok(Pushed { held: l.filter.held() as u64, blocked_at: None }),
-            Gate::Socket(s) => settled(s.stream.sync(&mut RemoteSink { out }).map(|h| h.held)),
+            Gate::Daemon(s) => settled(s.stream.sync(&mut RemoteSink { out }).map(|h| h.held)),
         }
     }
 
@@ -108,7 +109,7 @@ impl Gate {
                 let mut sink = LocalSink { out, rules: &l.rules };
                 Ok(l.filter.finish(&mut l.scratch, &mut sink))
             }
-            Gate::Socket(s) => {
+            Gate::Daemon(s) => {
                 let summary = s.stream.finish(&mut RemoteSink { out }).map_err(unreachable)?;
                 let report =
                     summary.report.context(Unreachable("the daemon sent no report; see its log".to_owned()))?;

@@ -15,7 +15,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use forebay_scan::Report;
 
-use crate::args::{FilterArgs, Via};
+use crate::args::FilterArgs;
 use crate::exit::{self, Outcome};
 use crate::load::{self, Loaded};
 use chunk::Cutter;
@@ -55,28 +55,28 @@ pub(crate) fn run(args: &FilterArgs) -> anyhow::Result<Outcome> {
 
 fn open(args: &FilterArgs) -> anyhow::Result<Gate> {
     let profile = &args.profile.profile;
-    if args.via == Via::Local {
+    let Some(transport) = args.via.transport() else {
         let rules = Loaded::cached(&args.profile, &args.cache)?.compile()?;
         if args.stats {
             // The first text that looks like a match of a rule builds its automaton: not what is to be measured.
             rules.warm();
         }
         return Ok(Gate::local(rules, load::token_key(args.key_file.as_deref())?));
-    }
+    };
     if let Some(pack) = args.profile.pack.first() {
         bail!(
-            "through the socket the rules are those that the daemon serves: add {} to `pack_files` of a profile file, \
+            "through the daemon the rules are those that the daemon serves: add {} to `pack_files` of a profile file, \
              name that in its config and reload it (`systemctl reload forebayd`, or SIGHUP), or filter with `--via local`",
             pack.display()
         );
     }
     if profile.ends_with(".toml") || profile.contains('/') {
         bail!(
-            "through the socket a profile is one that the daemon serves, by name: add {profile} to `profiles` in its \
+            "through the daemon a profile is one that the daemon serves, by name: add {profile} to `profiles` in its \
              config and reload it (`systemctl reload forebayd`, or SIGHUP), or filter with `--via local`"
         );
     }
-    Gate::socket(&args.socket.path(), profile, args.session.as_deref().unwrap_or_default())
+    Gate::daemon(&args.socket.path(), transport, profile, args.session.as_deref().unwrap_or_default())
 }
 
 fn duplicate(stream: impl AsFd) -> anyhow::Result<File> {

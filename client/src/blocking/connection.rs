@@ -7,13 +7,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::{Buf, BytesMut};
-use forebay_wire::{Status, Welcome};
+use forebay_wire::ring::receive_files;
+use forebay_wire::{Status, StreamId, Welcome};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::stream::Stream;
 use crate::core::Core;
 use crate::error::Error;
-use crate::options::{ConnectOptions, FailPolicy, OpenOptions};
+use crate::options::{ConnectOptions, FailPolicy, OpenOptions, Transport};
+use crate::ring_side::{Files, Road};
 
 /// Room for one read, in bytes.
 const READ_ROOM: usize = 32 << 10;
@@ -29,6 +31,9 @@ pub struct Connection {
     chunk: Box<[u8]>,
     options: ConnectOptions,
     heard: Instant,
+    road: Road,
+    /// Files that came before the whole of their offer.
+    files: Option<Files>,
 }
 
 impl Connection {
@@ -52,8 +57,10 @@ impl Connection {
             chunk: vec![0; READ_ROOM].into(),
             options,
             heard: Instant::now(),
+            road: Road::Socket,
+            files: None,
         };
-        connection.wait_until(|core| core.welcome().is_some());
+        connection.wait_until(|core| core.connected());
         match connection.core.failure() {
             Some(e) if connection.options.policy == FailPolicy::Closed => Err(e.clone()),
             _ => Ok(connection),
@@ -63,6 +70,11 @@ impl Connection {
     /// What the daemon said of itself; `None` if it could not be reached (only under [`FailPolicy::Open`]).
     pub fn welcome(&self) -> Option<&Welcome> {
         self.core.welcome()
+    }
+
+    /// Whether frames go through shared memory. Under [`crate::Transport::Auto`] that may begin a little after connecting.
+    pub fn uses_ring(&self) -> bool {
+        self.core.uses_ring()
     }
 
     /// Whether the daemon is shutting down: open the next stream on another connection.
@@ -93,6 +105,16 @@ impl Connection {
         status.ok_or_else(|| self.core.failure().cloned().unwrap_or(Error::Closed))
     }
 
+    /// Sends as much as the credit allows, by the shortest way: into the ring itself if there is one and nothing waits.
+    pub(super) fn send(&mut self, id: StreamId, bytes: &[u8]) -> Result<usize, Error> {
+        match &mut self.road {
+            Road::Ring(side) if self.core.out.is_empty() => {
+                self.core.send_by(id, bytes, |bytes, out| side.put_data(id, bytes, out))
+            }
+            _ => self.core.send(id, bytes),
+        }
+    }
+
     /// Moves bytes both ways until `done` or the connection fails. The failure is kept in the core.
     pub(super) fn wait_until(&mut self, mut done: impl FnMut(&mut Core) -> bool) {
         self.heard = Instant::now();
@@ -112,14 +134,23 @@ impl Connection {
         }
     }
 
-    /// One poll, then whatever it allows. With `wait`, until something happens or the timeout is over.
+    /// Waits, with `wait`, until something happens or the timeout is over; then moves what can be moved.
     fn turn(&mut self, wait: bool) -> Result<(), Error> {
+        match self.road {
+            Road::Ring(_) => self.turn_on_ring(wait),
+            Road::Socket | Road::Changing(..) => self.turn_on_socket(wait),
+        }
+    }
+
+    /// One poll, then whatever it allows.
+    fn turn_on_socket(&mut self, wait: bool) -> Result<(), Error> {
         let Some(socket) = &mut self.socket else {
             return Err(Error::Closed);
         };
         // Writing first: an answer can only come to what is out.
-        write(socket, &mut self.core.out)?;
-        let flags = if self.core.out.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT };
+        write(socket, &mut self.core.out, &mut self.road)?;
+        let unsent = self.road.for_socket(self.core.out.len()) > 0;
+        let flags = if unsent { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
         if wait {
             let left = self.options.timeout.saturating_sub(self.heard.elapsed());
             let left = rustix::event::Timespec::try_from(left).map_err(|_| Error::Timeout(self.options.timeout))?;
@@ -130,46 +161,106 @@ impl Connection {
                 Err(e) => return Err(Error::io(e.into())),
             }
         }
-        if read(socket, &mut self.chunk, &mut self.input)? {
+        let files = self.core.expects_files().then_some(&mut self.files);
+        if let Some(n) = read(socket, &mut self.chunk, files)? {
+            self.input.extend_from_slice(&self.chunk[..n]);
             self.heard = Instant::now();
             self.core.receive(&mut self.input);
+            if let Err(e) = self.road.take_offer(&mut self.core, &mut self.files)
+                && self.options.transport == Transport::Ring
+            {
+                return Err(e);
+            }
+            if self.core.ring_ready() {
+                self.road.ready(&mut self.core, &mut self.input)?;
+                return self.turn_on_ring(false);
+            }
         }
         if self.core.failure().is_none() {
-            write(socket, &mut self.core.out)?;
+            write(socket, &mut self.core.out, &mut self.road)?;
+        }
+        Ok(())
+    }
+
+    /// One pass; if nothing came and `wait`, until something does, or the socket or the clock is to be looked at.
+    fn turn_on_ring(&mut self, wait: bool) -> Result<(), Error> {
+        let (Road::Ring(side), Some(socket)) = (&mut self.road, &mut self.socket) else {
+            return Err(Error::Closed);
+        };
+        let closed = side.is_closed();
+        if side.pass(&mut self.core, &mut self.input, &*socket)? {
+            if wait {
+                self.heard = Instant::now();
+            }
+            return Ok(());
+        }
+        if closed {
+            return Err(Error::Closed);
+        }
+        if !wait || side.wait(self.core.out.len())? {
+            return Ok(());
+        }
+        // Woken for something else, or a slice of the sleep is over.
+        match read(socket, &mut self.chunk, None) {
+            Ok(None) => {}
+            Ok(Some(n)) => {
+                side.control().extend_from_slice(&self.chunk[..n]);
+                side.heed()?;
+            }
+            // Once more to the ring: what the daemon published before its end counts.
+            Err(_) => side.closed(),
+        }
+        if self.heard.elapsed() >= self.options.timeout {
+            return Err(Error::Timeout(self.options.timeout));
         }
         Ok(())
     }
 }
 
-/// Writes what the socket takes. True if nothing is left.
-fn write(socket: &mut UnixStream, out: &mut BytesMut) -> Result<bool, Error> {
-    while !out.is_empty() {
-        match socket.write(out) {
-            Ok(n) => out.advance(n),
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+/// Writes what the socket takes of what is for it.
+fn write(socket: &mut UnixStream, out: &mut BytesMut, road: &mut Road) -> Result<(), Error> {
+    loop {
+        let n = road.for_socket(out.len());
+        if n == 0 {
+            return Ok(());
+        }
+        match socket.write(&out[..n]) {
+            Ok(n) => {
+                out.advance(n);
+                road.sent(n);
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             // The daemon may have said why before it closed: that is for the reader to find.
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
+                road.sent(n);
                 out.clear();
-                return Ok(true);
+                return Ok(());
             }
             Err(e) => return Err(Error::io(e)),
         }
     }
-    Ok(true)
 }
 
-/// Reads once. True if something came.
-fn read(socket: &mut UnixStream, chunk: &mut [u8], input: &mut BytesMut) -> Result<bool, Error> {
+/// Reads once, and the files that come with a ring's offer, if they may. `None` if nothing is there.
+fn read(socket: &mut UnixStream, chunk: &mut [u8], files: Option<&mut Option<Files>>) -> Result<Option<usize>, Error> {
     loop {
-        return match socket.read(chunk) {
-            Ok(0) => Err(Error::Closed),
-            Ok(n) => {
-                input.extend_from_slice(&chunk[..n]);
-                Ok(true)
+        let result = match &files {
+            Some(_) => receive_files(&*socket, chunk),
+            None => socket.read(chunk).map(|n| (n, None)),
+        };
+        return match result {
+            Ok((0, _)) => Err(Error::Closed),
+            Ok((n, came)) => {
+                if let Some(files) = files
+                    && came.is_some()
+                {
+                    *files = came;
+                }
+                Ok(Some(n))
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(e) => Err(Error::io(e)),
         };
     }

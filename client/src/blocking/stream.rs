@@ -50,7 +50,7 @@ impl<C: BorrowMut<Connection>> Stream<C> {
     pub fn push(&mut self, mut bytes: &[u8], sink: &mut impl Sink) -> Result<(), Error> {
         let id = self.id;
         while !bytes.is_empty() {
-            let sent = match self.connection()?.core.send(id, bytes) {
+            let sent = match self.connection()?.send(id, bytes) {
                 Ok(n) => n,
                 Err(e) => {
                     self.hand_over(sink)?;

@@ -15,10 +15,10 @@ use std::time::Instant;
 use bytes::BytesMut;
 use forebay_scan::{Scratch, StreamFilter};
 use forebay_wire::{
-    Code, Credit, ErrorFrame, Frame, Goaway, Hello, MAX_MESSAGE, MAX_PAYLOAD, Open, ReceiveWindow, SendWindow,
-    StreamId, Welcome, negotiate,
+    Code, Credit, ErrorFrame, Frame, Goaway, MAX_MESSAGE, MAX_PAYLOAD, Open, ReceiveWindow, SendWindow, StreamId,
 };
 
+use super::handshake::Ring;
 use super::output::{Output, clip};
 use super::stream::{Owed, Stream};
 use super::work::Tally;
@@ -42,25 +42,29 @@ pub(super) enum Step {
     OutputFull,
     /// The budget is spent; there may be more to do.
     Again,
+    /// The client asks for a ring: [`Core::welcome`] says whether it gets one.
+    RingWanted,
+    /// The client has taken its ring. Send what is in the write buffer over the socket, then use the ring.
+    ToRing,
     /// Nothing more will be read. Send what is in the write buffer and close.
     Closing,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     AwaitHello,
     Open,
     Closing,
 }
 
 /// What the peer did wrong, or what ends the connection.
-struct Violation {
+pub(super) struct Violation {
     code: Code,
     message: String,
 }
 
 impl Violation {
-    fn new(code: Code, message: impl Into<String>) -> Self {
+    pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
         Violation { code, message: message.into() }
     }
 }
@@ -69,8 +73,8 @@ impl Violation {
 pub(super) struct Core {
     pub(super) shared: Arc<Shared>,
     pub(super) account: Account,
-    id: u64,
-    phase: Phase,
+    pub(super) id: u64,
+    pub(super) phase: Phase,
     pub(super) streams: HashMap<StreamId, Box<Stream>>,
     last_opened: u32,
     pub(super) window: ReceiveWindow,
@@ -78,6 +82,7 @@ pub(super) struct Core {
     pub(super) scratch: Scratch,
     pub(super) out: Output,
     draining: bool,
+    pub(super) ring: Ring,
     pub(super) tally: Tally,
 }
 
@@ -101,6 +106,7 @@ impl Core {
             scratch: Scratch::default(),
             out: Output::default(),
             draining: false,
+            ring: Ring::No,
             tally: Tally::default(),
         }
     }
@@ -111,6 +117,11 @@ impl Core {
         let step = loop {
             if self.phase == Phase::Closing {
                 break Step::Closing;
+            }
+            match self.ring {
+                Ring::No | Ring::Offered => {}
+                Ring::Wanted { .. } => break Step::RingWanted,
+                Ring::Taken => break Step::ToRing,
             }
             if self.draining && self.phase == Phase::Open && self.streams.is_empty() {
                 self.phase = Phase::Closing;
@@ -206,7 +217,7 @@ impl Core {
     fn frame(&mut self, frame: Frame, now: Instant, budget: &mut Budget) -> Result<(), Violation> {
         if self.phase == Phase::AwaitHello {
             return match frame {
-                Frame::Hello(hello) => self.welcome(&hello),
+                Frame::Hello(hello) => self.hello(&hello),
                 other => Err(Violation::new(
                     Code::HandshakeExpected,
                     format!("the first frame was {}; send Hello first", other.frame_type().as_str()),
@@ -236,40 +247,15 @@ impl Core {
                 self.out.frame(&Frame::Status(status));
                 Ok(())
             }
+            Frame::RingReady if self.ring == Ring::Offered => {
+                self.takes_ring();
+                Ok(())
+            }
             other => Err(Violation::new(
                 Code::UnexpectedFrame,
                 format!("a client may not send {} here; see the states in PROTOCOL.md", other.frame_type().as_str()),
             )),
         }
-    }
-
-    fn welcome(&mut self, hello: &Hello) -> Result<(), Violation> {
-        let Some(version) = negotiate(hello) else {
-            return Err(Violation::new(
-                Code::Version,
-                format!(
-                    "this daemon speaks versions {} to {}, the client {} to {}; update the older side",
-                    forebay_wire::VERSION_MIN,
-                    forebay_wire::VERSION,
-                    hello.min,
-                    hello.max
-                ),
-            ));
-        };
-        let limits = &self.shared.config.limits;
-        tracing::debug!(conn = self.id, uid = self.account.uid(), client = %hello.client, version, "handshake");
-        self.out.frame(&Frame::Welcome(Welcome {
-            version,
-            features: 0,
-            max_payload: u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX),
-            max_streams: limits.streams_per_connection.try_into().unwrap_or(u32::MAX),
-            stream_window: limits.stream_window,
-            connection_window: limits.connection_window,
-            fingerprint: self.shared.in_force.profiles().fingerprint(),
-            daemon: crate::VERSION.to_owned(),
-        }));
-        self.phase = Phase::Open;
-        Ok(())
     }
 
     fn open(&mut self, open: Open) -> Result<(), Violation> {

@@ -39,6 +39,11 @@ impl Output {
         }
     }
 
+    /// Forgets what was not sent: it has no place any more where it could go.
+    pub(super) fn clear(&mut self) {
+        *self = Output::default();
+    }
+
     /// Appends a frame. The daemon builds none above its bounds; should it do so once, the frame is left out.
     pub(super) fn frame(&mut self, frame: &Frame) {
         self.tail = None;

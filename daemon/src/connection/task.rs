@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use forebay_wire::Code;
+use forebay_wire::ring::Mapped;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::sync::watch;
 
 use super::core::{Core, Step};
+use super::grant::{Grant, Passed};
 use crate::quota::Account;
 use crate::server::Shared;
 
@@ -30,10 +32,10 @@ pub(crate) enum Drain {
 
 /// Room made for one read, in bytes: two full frames, so that large pushes take one system call each and small ones
 /// come hundreds at a time.
-const READ_ROOM: usize = 32 << 10;
+pub(super) const READ_ROOM: usize = 32 << 10;
 
 /// How long the last error may take to reach a client that does not read.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+pub(super) const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Serves one connection until it ends.
 pub(crate) async fn serve(
@@ -49,9 +51,13 @@ pub(crate) async fn serve(
     let core = Core::new(Arc::clone(&shared), account, id);
     let now = Instant::now();
     let times = Times { accepted: now, heard: now, wrote: now };
-    let mut connection = Connection { core, socket, shared, drain, times, input: BytesMut::new() };
-    let lost = match connection.run().await {
-        Ok(Left::Closed) => false,
+    let mut connection = Connection { core, socket, shared, drain, times, input: BytesMut::new(), offer: Offer::No };
+    let left = match connection.run().await {
+        Ok(Left::ForRing(memory)) => connection.run_on_ring(memory).await,
+        left => left,
+    };
+    let lost = match left {
+        Ok(Left::Closed | Left::ForRing(_)) => false,
         Ok(Left::PeerClosed) => {
             connection.core.streams() > 0 || !connection.input.is_empty() || !connection.core.welcomed()
         }
@@ -63,41 +69,55 @@ pub(crate) async fn serve(
     tracing::debug!(conn = id, uid, lost, streams = connection.core.streams(), "disconnected");
 }
 
-struct Connection {
-    core: Core,
-    socket: UnixStream,
-    shared: Arc<Shared>,
+pub(super) struct Connection {
+    pub(super) core: Core,
+    pub(super) socket: UnixStream,
+    pub(super) shared: Arc<Shared>,
     drain: watch::Receiver<Drain>,
-    times: Times,
-    input: BytesMut,
+    pub(super) times: Times,
+    pub(super) input: BytesMut,
+    offer: Offer,
 }
 
-struct Times {
+/// A ring on its way to the client.
+enum Offer {
+    No,
+    /// To be sent once the Welcome is.
+    Granted(Grant),
+    /// Sent; the client has not taken it, and never may.
+    Sent(Mapped),
+}
+
+pub(super) struct Times {
     accepted: Instant,
     /// Bytes arrived.
-    heard: Instant,
+    pub(super) heard: Instant,
     /// The write buffer was empty, or got shorter.
-    wrote: Instant,
+    pub(super) wrote: Instant,
 }
 
-enum Left {
+/// Why the socket's, or the ring's, loop ended.
+pub(super) enum Left {
     Closed,
     PeerClosed,
+    /// Everything that the socket had to carry is sent: on with the ring.
+    ForRing(Mapped),
 }
 
 impl Connection {
     async fn run(&mut self) -> io::Result<Left> {
         loop {
-            let drain = *self.drain.borrow();
-            if drain >= Drain::Finish {
-                self.core.drain();
-            }
-            if drain == Drain::Close {
-                self.core.fail(Code::Draining, "the daemon is shutting down and its grace time is over");
-            }
+            self.heed_drain();
             let now = Instant::now();
             let step = self.core.run(&mut self.input, now);
+            if step == Step::RingWanted {
+                let grant = Grant::make(&self.shared, &mut self.core.account);
+                self.core.welcome(grant.is_some());
+                self.offer = grant.map_or(Offer::No, Offer::Granted);
+                continue;
+            }
             self.write(now)?;
+            self.send_offer()?;
             let unsent = self.core.output().len() > 0;
             match step {
                 Step::Closing if !unsent => return Ok(Left::Closed),
@@ -112,6 +132,17 @@ impl Connection {
                 }
                 Step::OutputFull if !unsent => continue,
                 Step::OutputFull => self.wait(Interest::WRITABLE).await?,
+                Step::ToRing if unsent => self.wait(Interest::WRITABLE).await?,
+                Step::ToRing => {
+                    let Offer::Sent(memory) = std::mem::replace(&mut self.offer, Offer::No) else {
+                        debug_assert!(false, "a ring that was never offered cannot be taken");
+                        return Ok(Left::Closed);
+                    };
+                    self.core.account.ring_passed();
+                    return Ok(Left::ForRing(memory));
+                }
+                // Answered above.
+                Step::RingWanted => {}
                 Step::NeedInput => {
                     if self.read(now)? {
                         return Ok(Left::PeerClosed);
@@ -127,6 +158,35 @@ impl Connection {
                 }
             }
         }
+    }
+
+    /// Does what the daemon's end asks of a connection. Not between the socket's last frames and the ring's first.
+    pub(super) fn heed_drain(&mut self) {
+        let drain = *self.drain.borrow();
+        if drain >= Drain::Finish && !self.core.leaves_socket() {
+            self.core.drain();
+        }
+        if drain == Drain::Close {
+            self.core.fail(Code::Draining, "the daemon is shutting down and its grace time is over");
+        }
+    }
+
+    /// Sends the ring that was granted, once everything before it is sent.
+    fn send_offer(&mut self) -> io::Result<()> {
+        if !matches!(self.offer, Offer::Granted(_)) || self.core.output().len() > 0 {
+            return Ok(());
+        }
+        if let Offer::Granted(grant) = std::mem::replace(&mut self.offer, Offer::No) {
+            self.offer = match grant.pass(&self.socket, &self.shared, &mut self.core.account)? {
+                Passed::Yes(memory) => {
+                    self.core.ring_offered();
+                    Offer::Sent(memory)
+                }
+                Passed::Full(grant) => Offer::Granted(grant),
+                Passed::No => Offer::No,
+            };
+        }
+        Ok(())
     }
 
     /// Reads once. True at the end of the byte stream.
@@ -162,7 +222,7 @@ impl Connection {
         Ok(())
     }
 
-    async fn write_all(&mut self) -> io::Result<()> {
+    pub(super) async fn write_all(&mut self) -> io::Result<()> {
         while self.core.output().len() > 0 {
             self.socket.writable().await?;
             self.write(Instant::now())?;
@@ -171,7 +231,7 @@ impl Connection {
     }
 
     /// Waits for the socket, a time, or the daemon's end.
-    async fn wait(&mut self, interest: Interest) -> io::Result<()> {
+    pub(super) async fn wait(&mut self, interest: Interest) -> io::Result<()> {
         let deadline = self.deadline(Instant::now());
         tokio::select! {
             ready = self.socket.ready(interest) => ready.map(|_| ()),
@@ -212,7 +272,9 @@ impl Connection {
         } else if now >= self.times.heard + t.idle {
             self.core.fail(Code::IdleTimeout, "nothing arrived for too long; send a Ping now and then");
         } else if self.core.output().len() > 0 && now >= self.times.wrote + t.stall {
-            self.core.fail(Code::WriteStall, "the client did not read its socket for too long; read while you write");
+            self.core.fail(Code::WriteStall, "the client did not read for too long; read while you write");
+        } else if self.core.leaves_socket() {
+            // An error of a stream has its place on the ring: it is found a little later.
         } else if let Some(since) = now.checked_sub(t.stall) {
             self.core.end_stalled(since);
         }

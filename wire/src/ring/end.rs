@@ -284,6 +284,13 @@ impl<M: Memory> End<M> {
         }
     }
 
+    /// Ends or prevents the peer's next sleep on the own `Wake` word, whatever it waits for: before the socket's end, which
+    /// such a sleeper does not hear. To be followed by a futex wake-up, as [`Ring::Futex`] is.
+    pub fn call(&mut self) {
+        self.wake = self.wake.wrapping_add(1);
+        self.memory.store(Word::Wake, self.wake);
+    }
+
     fn check_invariants(&self) {
         debug_assert!(self.readable() <= self.memory.in_capacity());
         debug_assert!(self.tail.wrapping_sub(self.peer_head) <= self.memory.out_capacity());

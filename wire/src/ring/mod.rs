@@ -74,4 +74,4 @@ pub use memory::Memory;
 pub use pauses::{LONGEST_PAUSE, Pauses, USUAL_PAUSE};
 pub use socket::{receive_files, send_files, send_wake};
 pub use violation::Violation;
-pub use wait::{Waiter, Woken};
+pub use wait::{Paused, Waiter, Woken};

@@ -1,8 +1,8 @@
 //! Waiting at a ring: pause a little, then sleep.
 //!
 //! Not here: the socket. A side that sleeps on a word is not woken by its peer's death, so a client never sleeps longer
-//! than a slice before it is told to [`Woken::LookAtSocket`]. A daemon only pauses ([`Waiter::pause`]); it sleeps where its
-//! sockets are.
+//! than a slice before it is told to [`Woken::LookAtSocket`]. A daemon only pauses, and in slices between which others have
+//! their turn ([`Waiter::pause_for`]); it sleeps where its sockets are.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -29,6 +29,18 @@ pub enum Woken {
     LookAtSocket,
 }
 
+/// What came of a pause.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paused {
+    /// What is wanted came.
+    Came,
+    /// It did not, and the budget of this wait is not spent.
+    NotYet,
+    /// It did not, and further pauses are not worth it: sleep.
+    InVain,
+}
+
 /// How one thread waits at one ring: what it has learned about its peer.
 #[derive(Debug)]
 pub struct Waiter {
@@ -36,11 +48,13 @@ pub struct Waiter {
     /// The last wait was not answered while pausing: time to ask who runs where.
     slept: bool,
     slice: Duration,
+    /// The wait that is under way: when it began, and how long it may pause, in nanoseconds.
+    wait: Option<(Instant, u32)>,
 }
 
 impl Default for Waiter {
     fn default() -> Self {
-        Waiter { pauses: Pauses::default(), slept: true, slice: FIRST_SLICE }
+        Waiter { pauses: Pauses::default(), slept: true, slice: FIRST_SLICE, wait: None }
     }
 }
 
@@ -50,27 +64,59 @@ impl Waiter {
     /// # Errors
     /// As [`End::refresh`].
     pub fn pause(&mut self, end: &mut End<Mapped>, want: Want) -> Result<bool, Violation> {
+        Ok(self.pause_for(end, want, u32::MAX)? == Paused::Came)
+    }
+
+    /// A slice of [`Waiter::pause`] of at most `slice` nanoseconds: for a thread that others wait for too. What passes
+    /// between two slices of one wait counts as paused.
+    ///
+    /// # Errors
+    /// As [`End::refresh`].
+    pub fn pause_for(&mut self, end: &mut End<Mapped>, want: Want, slice: u32) -> Result<Paused, Violation> {
         end.refresh()?;
         if end.has(want) {
-            return Ok(true);
+            if let Some((began, _)) = self.wait.take() {
+                self.hit(nanoseconds(began));
+            }
+            return Ok(Paused::Came);
         }
-        let together = self.slept && end.memory().same_processor();
-        let allowed = self.pauses.allowed(together);
+        let (spent, allowed) = match self.wait {
+            Some((began, allowed)) => (nanoseconds(began), allowed),
+            None => {
+                let together = self.slept && end.memory().same_processor();
+                let allowed = self.pauses.allowed(together);
+                if allowed == 0 {
+                    self.slept = true;
+                    return Ok(Paused::InVain);
+                }
+                self.wait = Some((Instant::now(), allowed));
+                (0, allowed)
+            }
+        };
         let one = one_pause();
-        for paused in 0..allowed / one {
+        let mut paused = 0;
+        while paused < slice && spent.saturating_add(paused) < allowed {
             std::hint::spin_loop();
+            paused = paused.saturating_add(one);
             end.refresh()?;
             if end.has(want) {
-                self.pauses.hit(paused * one);
-                self.slept = false;
-                return Ok(true);
+                self.hit(spent.saturating_add(paused));
+                return Ok(Paused::Came);
             }
         }
-        if allowed > 0 {
-            self.pauses.miss();
+        if spent.saturating_add(paused) < allowed {
+            return Ok(Paused::NotYet);
         }
+        self.wait = None;
+        self.pauses.miss();
         self.slept = true;
-        Ok(false)
+        Ok(Paused::InVain)
+    }
+
+    fn hit(&mut self, after: u32) {
+        self.pauses.hit(after);
+        self.slept = false;
+        self.wait = None;
     }
 
     /// Waits for what is wanted: the client's wait. Everything must have been published.
@@ -101,6 +147,10 @@ impl Waiter {
         self.slice = FIRST_SLICE;
         Woken::Ready
     }
+}
+
+fn nanoseconds(since: Instant) -> u32 {
+    u32::try_from(since.elapsed().as_nanos()).unwrap_or(u32::MAX)
 }
 
 /// How long one pause takes on this processor, in nanoseconds, at least 1. Measured once a process, in some 20 µs: the
