@@ -4,11 +4,12 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-hyperscan loom hostile lint docs deny fuzz-short fuzz-long real-run bench ledger man system tools-deny tools-fuzz install
+.PHONY: help demo test test-hyperscan loom hostile lint docs deny fuzz-short fuzz-long real-run soak soak-short units bench ledger man system tools-deny tools-fuzz install
 
 FUZZ_SECONDS ?= 20
 PREEMPTIONS ?= 5
 PREFIX ?= /usr/local
+SECONDS_OF_SOAK ?= 1200
 BY ?= family,tier
 DESTDIR ?=
 
@@ -70,6 +71,17 @@ real-run: system ## real tool outputs through daemon and socket: nothing may be 
 	cargo build -p forebay -p forebayd
 	.ci/real-run
 
+soak: system ## a daemon under mixed load for SECONDS_OF_SOAK (1200): nothing grows, every stream ends as it should
+	cargo build --release -p forebayd -p forebay-tests --bins
+	$$(.ci/target-folder)/release/soak $(SECONDS_OF_SOAK)
+
+soak-short: system ## the same for half a minute, unoptimised
+	cargo build -p forebayd -p forebay-tests --bins
+	$$(.ci/target-folder)/debug/soak 30
+
+units: ## systemd units: well-formed, and exposed by at most 0.5 (needs systemd-analyze)
+	.ci/units
+
 # A whole run is a record, and is written down; `make bench ARGS=--quick` and `ARGS="--only worst"` only print.
 bench: ## speed against what is asked and against peers: bench/README.md, bench/results
 	.ci/system hyperscan
@@ -107,8 +119,9 @@ install: man ## binaries, units, man pages and completions under PREFIX (/usr/lo
 	  install -D -m 0644 $$from.zsh $$share/zsh/site-functions/_$$program; \
 	  install -D -m 0644 $$from.fish $$share/fish/vendor_completions.d/$$program.fish; \
 	done
-	install -D -m 0644 -t $(DESTDIR)/etc/systemd/system systemd/forebayd.service systemd/forebayd.socket
-	sed -i "s#/usr/local/bin/#$(PREFIX)/bin/#" $(DESTDIR)/etc/systemd/system/forebayd.service
+	install -D -m 0644 -t $(DESTDIR)/etc/systemd/system systemd/forebayd.service systemd/forebayd.socket \
+	  systemd/forebayd-metrics.socket
+	sed -i "s#/usr/bin/forebayd#$(PREFIX)/bin/forebayd#" $(DESTDIR)/etc/systemd/system/forebayd.service
 	install -D -m 0644 systemd/forebay.sysusers $(DESTDIR)/etc/sysusers.d/forebay.conf
 	install -D -m 0644 systemd/forebay.tmpfiles $(DESTDIR)/etc/tmpfiles.d/forebay.conf
 	[ -e $(DESTDIR)/etc/forebay/forebayd.toml ] || install -D -m 0644 systemd/forebayd.toml $(DESTDIR)/etc/forebay/forebayd.toml

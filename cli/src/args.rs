@@ -1,8 +1,10 @@
 //! The command line as typed values. Nothing else sees raw arguments.
 
+mod audit;
 mod eval;
 mod import;
 mod rules;
+mod top;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -14,8 +16,10 @@ use clap::parser::ValueSource;
 use clap::{Args as ClapArgs, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use forebay_client::Transport;
 
+pub(crate) use audit::{AuditArgs, AuditCommand, AuditShowArgs, AuditTailArgs, AuditVerifyArgs, AuditWhich};
 pub(crate) use import::{GitleaksArgs, RulesImportArgs, RulesImportCommand};
 pub(crate) use rules::{RulesArgs, RulesCommand, RulesExplainArgs, RulesListArgs, RulesTestArgs};
+pub(crate) use top::TopArgs;
 
 use crate::exit::TABLE;
 pub(crate) use eval::{By, EvalArgs, EvalFormat};
@@ -83,6 +87,10 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     /// Show what the daemon says of itself.
     Status(StatusArgs),
+    /// Watch what the daemon does: streams, rates, hold, time of pushes, findings.
+    Top(TopArgs),
+    /// Check, show and follow the daemon's audit log.
+    Audit(AuditArgs),
     /// Watch two streams go through a daemon, piece by piece.
     Demo(DemoArgs),
     /// Write the man pages into a folder.
@@ -162,6 +170,15 @@ pub(crate) enum Color {
 }
 
 impl Color {
+    /// Whether to colour what does not go through `anstream`.
+    pub(crate) fn wanted(self) -> bool {
+        match self {
+            Color::Auto => std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+            Color::Always => true,
+            Color::Never => false,
+        }
+    }
+
     /// Makes the choice hold for all output of the process.
     pub(crate) fn apply(self) {
         match self {

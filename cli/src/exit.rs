@@ -9,7 +9,8 @@ use std::process::ExitCode;
 pub(crate) enum Outcome {
     /// Done; nothing found where finding is the question.
     Clean,
-    /// `scan` found something, `rules test` has wrong examples, or `rules import` could not take a rule.
+    /// `scan` found something, `rules test` has wrong examples, `rules import` could not take a rule, or an audit log
+    /// does not hold together.
     Findings,
     /// `eval`: a threshold was not reached.
     Below,
@@ -22,10 +23,10 @@ pub(crate) const TABLE: &str = "\
 Exit codes:
   0    done; `scan`: nothing found
   1    `scan`: something found; `rules test`: an example is wrong; `rules import`: a rule was not taken;
-       `eval`: a threshold was not reached
+       `eval`: a threshold was not reached; `audit verify`: the chain is broken
   2    error: bad arguments, input, rules or configuration; `rules test`: a rule is refused
   3    `filter`: the stream was blocked by a rule
-  4    the daemon cannot be reached, or it ended the connection
+  4    the daemon (`top`: its metrics) cannot be reached, or it ended the connection
   141  whoever read the output closed it early";
 
 /// The daemon is not there or hung up: exit code 4.

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod audit;
 mod demo;
 mod eval;
 mod exit;
@@ -24,6 +25,7 @@ mod scan;
 mod secrets_files;
 mod split_mix;
 mod status;
+mod top;
 
 use std::process::ExitCode;
 
@@ -45,6 +47,8 @@ fn main() -> ExitCode {
         Command::Rules(a) => rules::run(&a),
         Command::Eval(a) => eval::run(&a),
         Command::Status(a) => status::run(&a),
+        Command::Top(a) => top::run(&a, args.color.wanted()),
+        Command::Audit(a) => audit::run(&a),
         Command::Demo(a) => demo::run(&a),
         Command::Man(a) => generate::man(&a),
         Command::Completions(a) => generate::completions(&a),

@@ -40,6 +40,7 @@ fn json(s: &Status) -> serde_json::Value {
         "profiles": profiles,
         "counters": counters,
         "rules_age_ms": s.rules_age_ms,
+        "facts": s.facts.iter().map(|(n, v)| (n.clone(), v.clone().into())).collect::<serde_json::Map<_, _>>(),
         "reload_error": (!s.reload_error.is_empty()).then_some(&s.reload_error),
     })
 }
@@ -58,6 +59,12 @@ fn text(s: &Status) -> String {
     if !s.reload_error.is_empty() {
         let red = anstyle::AnsiColor::Red.on_default().bold();
         let _ = writeln!(out, "  {red}the last reload failed, these stay in force:{red:#} {}", s.reload_error);
+    }
+    if !s.facts.is_empty() {
+        let _ = writeln!(out, "\n{bold}service{bold:#}");
+    }
+    for (name, value) in &s.facts {
+        let _ = writeln!(out, "  {name:16} {value}");
     }
     let _ = writeln!(out, "\n{bold}since the start{bold:#}");
     for (name, value) in s.counters.iter().filter(|(_, v)| *v > 0) {

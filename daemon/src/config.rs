@@ -15,11 +15,16 @@
 //! [log]
 //! level = "info"
 //! format = "json"
+//!
+//! [metrics]
+//! socket = "/run/forebay/metrics.sock"     # left out when systemd passes the socket
+//! listen = "127.0.0.1:9464"
 //! ```
 
 use std::fmt;
 use std::fs;
 use std::io::Read as _;
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,6 +32,10 @@ use std::time::Duration;
 use forebay_scan::Profile;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
+
+use crate::audit::{AuditConfig, Fsync, OnFailure};
+use crate::metrics::MetricsConfig;
+use crate::sandbox::{SandboxConfig, SandboxMode};
 
 /// Everything that can be configured.
 #[derive(Clone, Debug)]
@@ -47,6 +56,12 @@ pub struct Config {
     pub timeouts: Timeouts,
     /// Logs.
     pub log: LogConfig,
+    /// Where metrics are served.
+    pub metrics: MetricsConfig,
+    /// What is recorded.
+    pub audit: AuditConfig,
+    /// What the daemon takes away from itself.
+    pub sandbox: SandboxConfig,
     /// `file:line` of each entry of `profiles`, for errors; none if they come from elsewhere.
     pub profile_places: Vec<String>,
 }
@@ -58,10 +73,13 @@ impl Default for Config {
             socket_mode: 0o600,
             profiles: Profile::BUILTIN.iter().map(|p| (*p).to_owned()).collect(),
             base: PathBuf::from("."),
-            cache_dir: std::env::var_os("CACHE_DIRECTORY").map(PathBuf::from).filter(|d| d.is_absolute()),
+            cache_dir: from_systemd("CACHE_DIRECTORY"),
             limits: Limits::default(),
             timeouts: Timeouts::default(),
             log: LogConfig::default(),
+            metrics: MetricsConfig::default(),
+            sandbox: SandboxConfig::default(),
+            audit: AuditConfig { dir: from_systemd("LOGS_DIRECTORY"), ..AuditConfig::default() },
             profile_places: Vec::new(),
         }
     }
@@ -227,6 +245,11 @@ impl Config {
         let mut config = Config::parse(&text, &path.display().to_string())?;
         if let Some(dir) = path.parent() {
             config.base = dir.to_owned();
+            for named in
+                [&mut config.cache_dir, &mut config.audit.dir, &mut config.audit.key_file].into_iter().flatten()
+            {
+                *named = dir.join(&named);
+            }
         }
         Ok(config)
     }
@@ -250,6 +273,9 @@ impl Config {
             let what = format!("[log] level is `{}`; use error, warn, info, debug or trace", config.log.level);
             return Err(at(raw.log.span(), what));
         }
+        raw.audit.get_ref().fill(&mut config.audit).map_err(|what| at(raw.audit.span(), what))?;
+        config.sandbox = SandboxConfig { mode: raw.sandbox.mode, read: raw.sandbox.read };
+        config.metrics = raw.metrics.get_ref().checked().map_err(|what| at(raw.metrics.span(), what))?;
         if let Some(socket) = raw.socket {
             if socket.get_ref().as_os_str().is_empty() {
                 return Err(at(
@@ -260,14 +286,11 @@ impl Config {
             config.socket = Some(socket.into_inner());
         }
         if let Some(mode) = raw.socket_mode {
-            config.socket_mode =
-                u32::from_str_radix(mode.get_ref(), 8).ok().filter(|m| *m <= 0o777).ok_or_else(|| {
-                    at(mode.span(), format!("socket_mode `{}` is no file mode; write it like \"0660\"", mode.get_ref()))
-                })?;
+            config.socket_mode = file_mode(mode.get_ref()).map_err(|what| at(mode.span(), what))?;
         }
         if let Some(folder) = raw.cache_dir {
             // Empty: none, even where systemd names one.
-            config.cache_dir = Some(folder).filter(|f| !f.as_os_str().is_empty()).map(|f| config.base.join(f));
+            config.cache_dir = Some(folder).filter(|f| !f.as_os_str().is_empty());
         }
         if let Some(profiles) = raw.profiles {
             if profiles.get_ref().is_empty() || profiles.get_ref().len() > MAX_PROFILES {
@@ -287,6 +310,9 @@ impl Config {
             && self.limits == other.limits
             && self.timeouts == other.timeouts
             && self.log == other.log
+            && self.metrics == other.metrics
+            && self.audit == other.audit
+            && self.sandbox == other.sandbox
     }
 
     /// `file:line: ` of an entry of `profiles`, for errors; empty if it is nowhere.
@@ -341,10 +367,100 @@ struct Raw {
     timeouts: Timeouts,
     #[serde(default = "unplaced")]
     log: Spanned<LogConfig>,
+    #[serde(default = "unplaced")]
+    metrics: Spanned<RawMetrics>,
+    #[serde(default = "unplaced")]
+    audit: Spanned<RawAudit>,
+    #[serde(default)]
+    sandbox: RawSandbox,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RawSandbox {
+    mode: SandboxMode,
+    read: Vec<PathBuf>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RawAudit {
+    dir: Option<PathBuf>,
+    fsync: Option<Fsync>,
+    fsync_interval: Option<String>,
+    max_file_bytes: Option<u64>,
+    keep_files: Option<u32>,
+    on_failure: Option<OnFailure>,
+    findings_per_stream: Option<u32>,
+    key_file: Option<PathBuf>,
+}
+
+impl RawAudit {
+    fn fill(&self, to: &mut AuditConfig) -> Result<(), String> {
+        // Below this a file holds hardly more than the lines that begin it.
+        const LEAST_FILE: u64 = 4096;
+        let file = |f: &PathBuf| Some(f.clone()).filter(|f| !f.as_os_str().is_empty());
+        if let Some(dir) = &self.dir {
+            to.dir = file(dir);
+        }
+        to.key_file = self.key_file.as_ref().and_then(file);
+        to.fsync = self.fsync.unwrap_or(to.fsync);
+        if let Some(text) = &self.fsync_interval {
+            to.fsync_interval = parse_duration(text)
+                .ok_or_else(|| format!("[audit] fsync_interval `{text}` is no time; write \"1s\""))?;
+        }
+        to.max_file_bytes = self.max_file_bytes.unwrap_or(to.max_file_bytes);
+        if to.max_file_bytes < LEAST_FILE {
+            return Err(format!("[audit] max_file_bytes is {}; use at least {LEAST_FILE}", to.max_file_bytes));
+        }
+        to.keep_files = self.keep_files.unwrap_or(to.keep_files);
+        to.on_failure = self.on_failure.unwrap_or(to.on_failure);
+        to.findings_per_stream = self.findings_per_stream.unwrap_or(to.findings_per_stream);
+        Ok(())
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RawMetrics {
+    socket: Option<PathBuf>,
+    socket_mode: Option<String>,
+    listen: Option<String>,
+}
+
+impl RawMetrics {
+    fn checked(&self) -> Result<MetricsConfig, String> {
+        let listen = match self.listen.as_deref() {
+            None | Some("") => None,
+            Some(text) => {
+                let at: SocketAddr = text.parse().map_err(|_| {
+                    format!("[metrics] listen `{text}` is no address; write it like \"127.0.0.1:9464\"")
+                })?;
+                // There is no login and no TLS: what leaves the host goes through something that has them.
+                if !at.ip().is_loopback() {
+                    return Err(format!("[metrics] listen {at} is not loopback; use 127.0.0.1 or [::1], and a proxy"));
+                }
+                Some(at)
+            }
+        };
+        let socket = self.socket.clone().filter(|s| !s.as_os_str().is_empty());
+        let mode = self.socket_mode.as_deref().map_or(Ok(0o600), file_mode);
+        Ok(MetricsConfig { socket, socket_mode: mode.map_err(|what| format!("[metrics] {what}"))?, listen })
+    }
+}
+
+fn file_mode(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).ok().filter(|m| *m <= 0o777);
+    mode.ok_or_else(|| format!("socket_mode `{text}` is no file mode; write it like \"0660\""))
 }
 
 fn unplaced<T: Default>() -> Spanned<T> {
     Spanned::new(0..0, T::default())
+}
+
+/// A folder that a unit names, as systemd tells it.
+fn from_systemd(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|d| d.is_absolute())
 }
 
 /// Where `key` stands in the table that begins at `from`; there if it is not found (it has its default, or the table is in
@@ -443,6 +559,9 @@ mod tests {
         );
         assert!(error("[log]\nformat = \"xml\"").starts_with("f.toml:2: unknown variant `xml`"));
         assert!(error("socket = ").starts_with("f.toml:1:"));
+        assert!(error("\n[metrics]\nlisten = \"192.0.2.1:80\"").contains("is not loopback; use 127.0.0.1"));
+        assert!(error("[metrics]\nlisten = \"here\"").contains("listen `here` is no address"));
+        assert!(error("[metrics]\nsocket_mode = \"8\"").contains("[metrics] socket_mode `8` is no file mode"));
     }
 
     #[test]

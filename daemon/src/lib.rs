@@ -14,26 +14,31 @@
 //! The attacker is any process that may connect to the socket.
 #![forbid(unsafe_code)]
 
+pub mod audit;
 pub mod config;
 mod connection;
-mod counters;
 pub mod exact_files;
 mod keys;
 pub mod listener;
 pub mod load;
 pub mod logging;
+pub mod metrics;
+mod passed;
 mod profiles;
 mod quota;
 mod reload;
 mod rule_cache;
+pub mod sandbox;
 mod server;
 
 pub use config::{Config, ConfigError, Limits, Timeouts};
-pub use counters::Counters;
+pub use keys::KeyRing;
+pub use metrics::Counters;
+pub use passed::Passed;
 pub use profiles::{ServedProfile, ServedProfiles};
 pub use quota::{Account, Quotas, Refusal};
 pub use rule_cache::RuleCache;
-pub use server::{Server, Shared};
+pub use server::{Server, Service, Shared};
 
 /// The daemon's version, as Welcome and Status tell it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -14,19 +14,9 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// The first socket that systemd passed (`LISTEN_FDS`), if any. It must be a listening Unix stream socket.
-    pub fn from_systemd() -> io::Result<Option<Listener>> {
-        let mut passed = listenfd::ListenFd::from_env();
-        if passed.len() > 1 {
-            return Err(io::Error::other(format!(
-                "systemd passed {} sockets; configure exactly one ListenStream=",
-                passed.len()
-            )));
-        }
-        let Some(socket) = passed.take_unix_listener(0)? else {
-            return Ok(None);
-        };
-        Ok(Some(Listener { socket, bound: None }))
+    /// A socket that somebody else bound, and will remove.
+    pub(crate) fn passed(socket: UnixListener) -> Listener {
+        Listener { socket, bound: None }
     }
 
     /// Binds a path. A socket file that nobody listens on any more is replaced; one in use is not, and nothing that

@@ -125,7 +125,7 @@ pub fn is_file(entry: &str) -> bool {
 }
 
 /// Reads a text file that must not be larger than a pack may be.
-fn text(path: &Path) -> Result<String, String> {
+pub(crate) fn text(path: &Path) -> Result<String, String> {
     let cannot = |e: std::io::Error| format!("cannot be read: {e}; mend the path");
     let mut out = Vec::new();
     // Not the size that the system tells: a device has none and never ends.

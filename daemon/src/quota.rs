@@ -94,6 +94,11 @@ impl Quotas {
         self.lock().used[RINGS]
     }
 
+    /// Output of all users that waits for slow readers, in bytes.
+    pub fn buffered(&self) -> u64 {
+        self.lock().used[BYTES]
+    }
+
     fn charge(&self, uid: u32, resource: usize, n: u64) -> Result<(), Refusal> {
         let Bound { what, total, per_uid } = self.bounds[resource];
         let mut state = self.lock();

@@ -17,7 +17,7 @@ use arc_swap::ArcSwap;
 
 use crate::config::Config;
 use crate::profiles::ServedProfiles;
-use crate::server::Shared;
+use crate::server::{Shared, printable};
 
 /// The rules in force, and how they came to be.
 pub(crate) struct InForce {
@@ -73,8 +73,10 @@ impl Shared {
         let path: Option<PathBuf> = config.map(Path::to_owned);
         let shared = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || shared.load_again(path.as_deref())).await;
+        let done = done.map(|d| d.map_err(|e| self.sandbox.explain(e)));
         match done.unwrap_or_else(|e| Err(format!("the reload did not end well: {e}; restart the daemon"))) {
             Ok(profiles) => {
+                self.audit.reload(Ok(profiles.fingerprint()));
                 let rules: usize = profiles.iter().map(|p| p.rules.rules().len()).sum();
                 self.in_force
                     .generation
@@ -87,7 +89,8 @@ impl Shared {
             Err(e) => {
                 self.counters.reloads_failed.add(1);
                 tracing::error!(error = %e, "not reloaded: the rules in force stay; mend this, then reload again");
-                self.in_force.told(Some(printable(&e)));
+                self.audit.reload(Err(printable(&e, forebay_wire::MAX_MESSAGE)));
+                self.in_force.told(Some(printable(&e, forebay_wire::MAX_MESSAGE)));
                 Err(e)
             }
         }
@@ -104,22 +107,12 @@ impl Shared {
         let profiles = ServedProfiles::of(&config)?;
         profiles.warn();
         if path.is_some() && !config.same_process(&self.config) {
-            tracing::warn!("socket, limits, timeouts and log of the config have changed; they wait for a restart");
+            tracing::warn!(
+                "socket, limits, timeouts, log, metrics, audit or sandbox of the config have changed; they wait for a restart"
+            );
         }
         // Nobody waits for it, and no stream pays for an automaton later.
         profiles.iter().for_each(|p| p.rules.warm());
         Ok(profiles)
     }
-}
-
-/// A message as the Status frame may have it: one line, no control characters, bounded.
-fn printable(message: &str) -> String {
-    let mut out = String::new();
-    for c in message.chars().map(|c| if c.is_control() { ' ' } else { c }) {
-        if out.len() + c.len_utf8() > forebay_wire::MAX_MESSAGE {
-            break;
-        }
-        out.push(c);
-    }
-    out
 }

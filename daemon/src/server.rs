@@ -12,15 +12,17 @@ use tokio::net::UnixStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::audit::Audit;
 use crate::config::Config;
 use crate::connection::{self, Drain};
-use crate::counters::Counters;
 use crate::keys::KeyRing;
 use crate::listener::Listener;
 use crate::logging::LogGate;
+use crate::metrics::Counters;
 use crate::profiles::ServedProfiles;
 use crate::quota::Quotas;
 use crate::reload::InForce;
+use crate::sandbox::Sandbox;
 
 /// What all connections share. Everything in it is immutable or atomic, but for the quotas' short lock.
 pub struct Shared {
@@ -30,6 +32,12 @@ pub struct Shared {
     pub quotas: Arc<Quotas>,
     /// What happened.
     pub counters: Counters,
+    /// The audit log.
+    pub audit: Audit,
+    /// What the daemon has taken away from itself.
+    pub sandbox: Sandbox,
+    /// Where metrics are served, for people.
+    metrics: Vec<String>,
     /// The rule sets.
     pub(crate) in_force: InForce,
     pub(crate) keys: KeyRing,
@@ -44,6 +52,11 @@ impl Shared {
         self.serial.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// Time since the start.
+    pub(crate) fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
     /// The state that the Status frame shows.
     pub fn status(&self) -> Status {
         let (connections, streams) = self.quotas.open();
@@ -55,15 +68,48 @@ impl Shared {
         });
         Status {
             daemon: crate::VERSION.to_owned(),
-            uptime_ms: self.started.elapsed().as_millis().try_into().unwrap_or(u64::MAX),
+            uptime_ms: self.uptime().as_millis().try_into().unwrap_or(u64::MAX),
             connections: connections.try_into().unwrap_or(u32::MAX),
             streams: streams.try_into().unwrap_or(u32::MAX),
             profiles: profiles.collect(),
-            counters: self.counters.snapshot(),
+            counters: self.all_counters(),
             rules_age_ms: self.in_force.age().as_millis().try_into().unwrap_or(u64::MAX),
             reload_error: self.in_force.error(),
+            facts: self.facts(),
         }
     }
+
+    fn all_counters(&self) -> Vec<(String, u64)> {
+        let mut all = self.counters.snapshot();
+        if let Some(n) = self.audit.numbers() {
+            all.push(("audit_records_total".to_owned(), n.written));
+            all.push(("audit_lost_records_total".to_owned(), n.lost));
+        }
+        all
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        let or_nothing = |text: &str, nothing: &str| if text.is_empty() { nothing.to_owned() } else { text.to_owned() };
+        let told = [
+            ("sandbox", or_nothing(&self.sandbox.told, "none: not started as a program")),
+            ("audit", self.audit.describe()),
+            ("metrics", or_nothing(&self.metrics.join(" "), "off")),
+        ];
+        told.into_iter().map(|(name, text)| (name.to_owned(), printable(&text, LONGEST_FACT))).collect()
+    }
+}
+
+/// What a daemon that runs as a service has beside its streams. The default is nothing of it.
+#[derive(Default)]
+pub struct Service {
+    /// The audit log, opened.
+    pub audit: Audit,
+    /// What is in force.
+    pub sandbox: Sandbox,
+    /// Where metrics are served, for people.
+    pub metrics: Vec<String>,
+    /// The secret of session tokens; `None`: a fresh one.
+    pub keys: Option<KeyRing>,
 }
 
 /// A daemon that is ready to accept.
@@ -74,13 +120,16 @@ pub struct Server {
 
 impl Server {
     /// A server on a listening socket. `profiles` are the config's, loaded.
-    pub fn new(config: Config, profiles: ServedProfiles, listener: Listener) -> io::Result<Server> {
+    pub fn new(config: Config, profiles: ServedProfiles, listener: Listener, service: Service) -> io::Result<Server> {
         let shared = Shared {
             quotas: Quotas::new(&config.limits),
             config,
+            audit: service.audit,
+            sandbox: service.sandbox,
+            metrics: service.metrics,
             in_force: InForce::new(profiles),
             counters: Counters::default(),
-            keys: KeyRing::from_kernel()?,
+            keys: service.keys.map_or_else(KeyRing::from_kernel, Ok)?,
             gate: LogGate::new(),
             started: Instant::now(),
             serial: AtomicU64::new(1),
@@ -164,6 +213,21 @@ fn refuse(stream: &UnixStream, why: &str) {
     if forebay_wire::encode(&Frame::Error(frame), &mut bytes).is_ok() {
         let _ = stream.try_write(&bytes);
     }
+}
+
+/// Longest fact of a Status, in bytes: with four of them it fits one frame.
+const LONGEST_FACT: usize = 200;
+
+/// A text as a frame may have it: one line, no control characters, at most `max` bytes.
+pub(crate) fn printable(text: &str, max: usize) -> String {
+    let mut out = String::new();
+    for c in text.chars().map(|c| if c.is_control() { ' ' } else { c }) {
+        if out.len() + c.len_utf8() > max {
+            break;
+        }
+        out.push(c);
+    }
+    out
 }
 
 /// How long connections that are closed may take to say why. More than a client that does not read is given, and enough

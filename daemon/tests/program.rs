@@ -143,7 +143,10 @@ fn ready_is_told_sigterm_drains_and_the_socket_file_goes() -> std::io::Result<()
         .stderr(Stdio::piped())
         .spawn()?;
     let mut daemon = Daemon(child);
+    // What it gives away to be kept comes first.
     let mut message = [0; 200];
+    let n = told.recv(&mut message)?;
+    assert_eq!(&message[..n], b"FDSTORE=1\nFDNAME=session-keys\n");
     let n = told.recv(&mut message)?;
     assert_eq!(&message[..n], b"READY=1\n");
     let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&socket)?.permissions());
@@ -268,6 +271,7 @@ fn sighup_reloads_systemd_is_told_and_a_broken_config_changes_nothing() -> std::
     let mut daemon = Daemon(child);
     let pid = daemon.0.id().to_string();
     let hang_up = || Command::new("kill").args(["-HUP", &pid]).status();
+    assert_eq!(message()?, "FDSTORE=1\nFDNAME=session-keys\n");
     assert_eq!(message()?, "READY=1\n");
 
     folder.file(

@@ -761,7 +761,8 @@ impl Pass<'_> {
             if matches!(info.family, crate::Family::Elision | crate::Family::Truncation) && !span.is_empty() {
                 f.report.push(info.name.as_str(), span.start);
             }
-            sink.finding(&Finding { rule: d.rule, span, action: info.action });
+            let value = (d.start >= self.w.base && d.end > d.start).then(|| self.w.slice(d.start, d.end));
+            sink.finding_of(&Finding { rule: d.rule, span, action: info.action }, value);
             if info.action == Action::Block {
                 f.muted = true;
                 break;

@@ -171,6 +171,12 @@ pub trait Sink {
     fn release(&mut self, bytes: &[u8]);
     /// A finding, as soon as no continuation of the input can change it.
     fn finding(&mut self, finding: &Finding);
+    /// The same with the bytes of its span, for a sink that makes a keyed fingerprint of them, and must keep nothing else.
+    /// `None` where they are gone by then: always for regions, and for spans that were not held. The default forgets them.
+    fn finding_of(&mut self, finding: &Finding, value: Option<&[u8]>) {
+        let _ = value;
+        self.finding(finding);
+    }
 }
 
 /// A sink that keeps everything; for tests, tools and small inputs.

@@ -14,8 +14,10 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use forebay_scan::RuleSet;
 use forebay_wire::{ErrorFrame, Frame, Hello, Status, StreamId};
+use forebayd::audit::Audit;
 use forebayd::listener::Listener;
-use forebayd::{Config, ServedProfiles, Server, Shared};
+use forebayd::metrics::Endpoint;
+use forebayd::{Config, ServedProfiles, Server, Service, Shared};
 use tokio::sync::oneshot;
 
 /// How long a test waits for anything before it gives up.
@@ -78,13 +80,21 @@ impl TestDaemon {
         let listener = Listener::bind(&path, config.socket_mode)?;
         let (stop, stopped) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let server = Server::new(config, profiles, listener)?;
+        let (audit, audit_thread) = Audit::open(&config.audit).map_err(|e| anyhow::anyhow!(e))?;
+        let service = Service { audit, ..Service::default() };
+        let server = Server::new(config, profiles, listener, service)?;
         let shared = server.shared();
+        let metrics = Endpoint::open(&shared.config.metrics, None).map_err(|e| anyhow::anyhow!(e))?;
+        runtime.spawn(metrics.serve(Arc::clone(&shared)));
         let handle = runtime.handle().clone();
         let thread = std::thread::spawn(move || {
-            runtime.block_on(server.run(async {
+            let shared = server.shared();
+            let served = runtime.block_on(server.run(async {
                 let _ = stopped.await;
-            }))
+            }));
+            shared.audit.stop();
+            drop(audit_thread);
+            served
         });
         Ok(TestDaemon { path, shared, runtime: handle, stop: Some(stop), thread: Some(thread) })
     }

@@ -223,7 +223,11 @@ fn status(f: &mut Fields) -> Result<Status, WireError> {
         counters.push((f.text8()?, f.u64()?));
     }
     let (rules_age_ms, reload_error) = (f.u64()?, f.text16(MAX_MESSAGE)?);
-    Ok(Status { daemon, uptime_ms, connections, streams, profiles, counters, rules_age_ms, reload_error })
+    let mut facts = Vec::new();
+    for _ in 0..f.u16()? {
+        facts.push((f.text8()?, f.text16(MAX_MESSAGE)?));
+    }
+    Ok(Status { daemon, uptime_ms, connections, streams, profiles, counters, rules_age_ms, reload_error, facts })
 }
 
 /// Reads fields off a payload; every read checks that the bytes are there.

@@ -227,7 +227,13 @@ fn put_status(s: &Status, o: &mut Out<'_>) -> Result<(), EncodeError> {
         o.dst.put_u64_le(*value);
     }
     o.dst.put_u64_le(s.rules_age_ms);
-    o.message(&s.reload_error)
+    o.message(&s.reload_error)?;
+    o.count(s.facts.len())?;
+    for (name, value) in &s.facts {
+        o.name(name)?;
+        o.message(value)?;
+    }
+    Ok(())
 }
 
 struct Out<'a> {

@@ -79,6 +79,8 @@ codes! {
     Cancelled = 36, "cancelled";
     /// A fault of the daemon.
     Internal = 37, "internal";
+    /// The daemon cannot record what it finds, and must.
+    AuditUnavailable = 38, "audit-unavailable";
 }
 
 impl fmt::Display for Code {

@@ -435,6 +435,8 @@ pub struct Status {
     pub rules_age_ms: u64,
     /// Why the last reload left the old rules in force; empty if it did not. At most [`crate::MAX_MESSAGE`] bytes.
     pub reload_error: String,
+    /// What else is to know of the daemon, by name, for people: its sandbox, its audit log. Names may be added at any time.
+    pub facts: Vec<(String, String)>,
 }
 
 impl Status {

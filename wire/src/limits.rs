@@ -24,7 +24,7 @@ pub const VERSION: u16 = 1;
 pub const FEATURE_RING: u32 = 1;
 
 /// Longest name (client, profile, rule, reason, counter), in bytes. Names are written by people; with this bound a
-/// Status of 64 profiles (10.3 KiB), eighty counters of 48 bytes and a message fits one frame.
+/// Status of 64 profiles (10.3 KiB), 64 counters of 48 bytes, a message and four facts of 200 bytes fits one frame.
 pub const MAX_NAME: usize = 128;
 
 /// Longest session id, in bytes: two UUIDs in text with a separator. It is hashed once per Open and never stored.

@@ -48,8 +48,9 @@ fn status() -> impl Strategy<Value = Status> {
     });
     let profiles = proptest::collection::vec(profile, 0..20);
     let counters = proptest::collection::vec((name(), any::<u64>()), 0..30);
-    (name(), any::<u64>(), any::<u32>(), any::<u32>(), profiles, counters, any::<u64>(), name()).prop_map(
-        |(daemon, uptime_ms, connections, streams, profiles, counters, rules_age_ms, reload_error)| Status {
+    let facts = proptest::collection::vec((name(), name()), 0..5);
+    (name(), any::<u64>(), any::<u32>(), any::<u32>(), profiles, counters, any::<u64>(), name(), facts).prop_map(
+        |(daemon, uptime_ms, connections, streams, profiles, counters, rules_age_ms, reload_error, facts)| Status {
             daemon,
             uptime_ms,
             connections,
@@ -58,6 +59,7 @@ fn status() -> impl Strategy<Value = Status> {
             counters,
             rules_age_ms,
             reload_error,
+            facts,
         },
     )
 }
@@ -177,9 +179,10 @@ fn the_longest_frames_fit() {
     let reason = Reason { code: "r".repeat(MAX_NAME), at: u64::MAX };
     let report = Report { reasons: vec![reason; MAX_REASONS], ..Report::default() };
     let profile = ProfileStatus { name: "p".repeat(MAX_NAME), rules: 1, fingerprint: [0; 32] };
-    let counters = (0..80).map(|i| (format!("{i:048}"), 1)).collect();
+    let counters = (0..64).map(|i| (format!("{i:048}"), 1)).collect();
     let reload_error = "e".repeat(MAX_MESSAGE);
-    let status = Status { profiles: vec![profile; 64], counters, reload_error, ..Status::default() };
+    let facts = vec![("f".repeat(16), "v".repeat(200)); 4];
+    let status = Status { profiles: vec![profile; 64], counters, reload_error, facts, ..Status::default() };
     let error = ErrorFrame { stream: None, code: Code::Internal, message: "m".repeat(MAX_MESSAGE) };
     for frame in [Frame::Report(stream, report), Frame::Status(status), Frame::Error(error)] {
         let mut bytes = BytesMut::new();

@@ -33,7 +33,7 @@ impl Host {
             .spawn(move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
                 runtime.block_on(async {
-                    let server = Server::new(config, profiles, listener)?;
+                    let server = Server::new(config, profiles, listener, forebayd::Service::default())?;
                     // A demo that ended early dropped its end: stop then, too.
                     let shutdown = async { stopped.await.unwrap_or(()) };
                     server.run(shutdown).await?;

@@ -21,7 +21,8 @@ use forebay_wire::{
 use super::handshake::Ring;
 use super::output::{Output, clip};
 use super::stream::{Owed, Stream};
-use super::work::Tally;
+use crate::audit::{self, End, Pen, StreamLog, Who};
+use crate::metrics::tally::Tally;
 use crate::quota::Account;
 use crate::server::Shared;
 
@@ -73,7 +74,7 @@ impl Violation {
 pub(super) struct Core {
     pub(super) shared: Arc<Shared>,
     pub(super) account: Account,
-    pub(super) id: u64,
+    pub(super) who: Who,
     pub(super) phase: Phase,
     pub(super) streams: HashMap<StreamId, Box<Stream>>,
     last_opened: u32,
@@ -84,6 +85,8 @@ pub(super) struct Core {
     draining: bool,
     pub(super) ring: Ring,
     pub(super) tally: Tally,
+    /// When this run began.
+    pub(super) turn: Instant,
 }
 
 /// What one run may still do.
@@ -93,12 +96,12 @@ pub(super) struct Budget {
 }
 
 impl Core {
-    pub(super) fn new(shared: Arc<Shared>, account: Account, id: u64) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, account: Account, pid: i32, id: u64) -> Self {
         Core {
             window: ReceiveWindow::new(shared.config.limits.connection_window),
             shared,
+            who: Who { uid: account.uid(), pid, conn: id },
             account,
-            id,
             phase: Phase::AwaitHello,
             streams: HashMap::new(),
             last_opened: 0,
@@ -108,11 +111,13 @@ impl Core {
             draining: false,
             ring: Ring::No,
             tally: Tally::default(),
+            turn: Instant::now(),
         }
     }
 
     /// Works on what has arrived. Takes whole frames off `src`.
     pub(super) fn run(&mut self, src: &mut BytesMut, now: Instant) -> Step {
+        self.turn = now;
         let mut budget = Budget { bytes: MAX_PAYLOAD, frames: MAX_FRAMES };
         let step = loop {
             if self.phase == Phase::Closing {
@@ -177,8 +182,9 @@ impl Core {
             return;
         }
         self.shared.counters.error(code);
+        self.shared.audit.violation(self.who, code);
         if self.shared.gate.pass() {
-            tracing::warn!(conn = self.id, uid = self.account.uid(), code = %code, streams = self.streams.len(),
+            tracing::warn!(conn = self.who.conn, uid = self.account.uid(), code = %code, streams = self.streams.len(),
                 "connection ended: {message}");
         } else {
             self.shared.counters.log_lines_suppressed.add(1);
@@ -187,6 +193,7 @@ impl Core {
         self.phase = Phase::Closing;
         let open: Vec<StreamId> = self.streams.keys().copied().collect();
         for stream in open {
+            self.ends(stream, End::Error(code));
             self.remove(stream);
         }
     }
@@ -283,6 +290,10 @@ impl Core {
             self.refuse(stream, Code::StreamLimit, &format!("{most} streams are open on this connection; finish some"));
             return Ok(());
         }
+        if !self.shared.audit.admits() {
+            self.refuse(stream, Code::AuditUnavailable, audit::REFUSED);
+            return Ok(());
+        }
         if let Err(refusal) = self.account.open_stream() {
             self.refuse(stream, Code::StreamLimit, &refusal.to_string());
             return Ok(());
@@ -306,6 +317,7 @@ impl Core {
             report: None,
             stalled: None,
             listed: false,
+            audit: StreamLog::default(),
         };
         self.streams.insert(stream, Box::new(state));
         Ok(())
@@ -392,13 +404,20 @@ impl Core {
 
     /// Ends a stream with a typed error; the connection goes on.
     pub(super) fn end_stream(&mut self, stream: StreamId, code: Code, message: &str) {
+        self.ends(stream, End::Error(code));
         self.remove(stream);
         self.refuse(stream, code, message);
     }
 
+    fn ends(&mut self, stream: StreamId, end: End) {
+        if let Some(s) = self.streams.get_mut(&stream) {
+            s.audit.ends(end);
+        }
+    }
+
     fn refuse(&mut self, stream: StreamId, code: Code, message: &str) {
         self.shared.counters.error(code);
-        tracing::debug!(conn = self.id, uid = self.account.uid(), %stream, %code, "stream ended");
+        tracing::debug!(conn = self.who.conn, uid = self.account.uid(), %stream, %code, "stream ended");
         self.error(Some(stream), code, message);
     }
 
@@ -408,7 +427,9 @@ impl Core {
     }
 
     pub(super) fn remove(&mut self, stream: StreamId) {
-        if let Some(s) = self.streams.remove(&stream) {
+        if let Some(mut s) = self.streams.remove(&stream) {
+            let received = s.filter.received();
+            Pen::new(&self.shared.audit, self.who, stream, &s.profile, &mut s.audit).end(received);
             self.account.unbuffer(s.charged);
             self.account.close_stream();
             if self.phase != Phase::Closing {

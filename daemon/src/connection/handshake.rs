@@ -33,7 +33,7 @@ impl Core {
                 ),
             ));
         };
-        tracing::debug!(conn = self.id, uid = self.account.uid(), client = %hello.client, version, "handshake");
+        tracing::debug!(conn = self.who.conn, uid = self.account.uid(), client = %hello.client, version, "handshake");
         self.ring = Ring::Wanted { version };
         if hello.features & FEATURE_RING == 0 || self.shared.config.limits.rings == 0 {
             self.welcome(false);

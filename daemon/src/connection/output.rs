@@ -6,9 +6,12 @@
 //! stream's queue, already as frames.
 
 use bytes::{Buf, BytesMut};
-use forebay_scan::{Finding, RuleSet, Sink};
+use forebay_scan::{Finding, Sink};
 use forebay_wire::{Frame, encode};
 use forebay_wire::{FrameType, HEADER_LEN, MAX_NAME, MAX_PAYLOAD, SendWindow, StreamId, put_released};
+
+use crate::audit::Pen;
+use crate::metrics::tally::{FindingCounts, count_finding};
 
 /// Frames that wait for the socket.
 #[derive(Default)]
@@ -119,25 +122,31 @@ fn set_length(frame: &mut [u8], length: usize) {
 pub(super) struct FrameSink<'a> {
     out: &'a mut Output,
     stream: StreamId,
-    rules: &'a RuleSet,
+    pen: Pen<'a>,
     start: usize,
     joined: Option<(usize, usize)>,
     /// Bytes released.
     pub(super) released: u64,
     /// Payload bytes that the client's credit must cover.
     pub(super) charged: usize,
-    /// Findings by family, in the order of [`forebay_scan::Family::ALL`].
-    pub(super) findings: [u32; 5],
+    /// Findings by family and action.
+    pub(super) findings: FindingCounts,
 }
 
 impl<'a> FrameSink<'a> {
-    pub(super) fn new(out: &'a mut Output, stream: StreamId, rules: &'a RuleSet) -> Self {
+    pub(super) fn new(out: &'a mut Output, pen: Pen<'a>) -> Self {
+        let stream = pen.stream();
         let start = out.buf.len();
         let joined = match out.tail {
             Some((s, header)) if s == stream => Some((header, start - header - HEADER_LEN)),
             _ => None,
         };
-        FrameSink { out, stream, rules, start, joined, released: 0, charged: 0, findings: [0; 5] }
+        FrameSink { out, stream, pen, start, joined, released: 0, charged: 0, findings: FindingCounts::default() }
+    }
+
+    /// A finding could not be recorded, and must have been.
+    pub(super) fn failed(&self) -> bool {
+        self.pen.failed()
     }
 
     /// Takes everything of this push out of the write buffer again, as whole frames: the credit does not cover it.
@@ -164,7 +173,12 @@ impl Sink for FrameSink<'_> {
     }
 
     fn finding(&mut self, finding: &Finding) {
-        let Some(info) = self.rules.rule(finding.rule) else {
+        self.finding_of(finding, None);
+    }
+
+    fn finding_of(&mut self, finding: &Finding, value: Option<&[u8]>) {
+        self.pen.finding(finding, value);
+        let Some(info) = self.pen.rules().rule(finding.rule) else {
             debug_assert!(false, "a finding of a rule that its set does not have");
             return;
         };
@@ -182,9 +196,7 @@ impl Sink for FrameSink<'_> {
         };
         self.out.frame(&Frame::Finding(self.stream, frame));
         self.charged += (self.out.buf.len() - before).saturating_sub(HEADER_LEN);
-        if let Some(i) = forebay_scan::Family::ALL.iter().position(|f| *f == info.family) {
-            self.findings[i] += 1;
-        }
+        count_finding(&mut self.findings, info.family, finding.action);
     }
 }
 

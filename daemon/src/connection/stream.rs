@@ -7,6 +7,7 @@ use bytes::{Buf, BytesMut};
 use forebay_scan::StreamFilter;
 use forebay_wire::{ReceiveWindow, Report, SendWindow};
 
+use crate::audit::StreamLog;
 use crate::profiles::ServedProfile;
 
 /// One stream. Two buffers, both empty while the client keeps up: `pending` is Data that may not be scanned yet,
@@ -31,6 +32,8 @@ pub(super) struct Stream {
     pub(super) stalled: Option<Instant>,
     /// Stands in the connection's list of streams that can go on.
     pub(super) listed: bool,
+    /// What the audit log remembers of it.
+    pub(super) audit: StreamLog,
 }
 
 /// Where in the input the Syncs stand that were not answered: the first and the last. A client that goes on sending

@@ -48,7 +48,7 @@ pub(crate) async fn serve(
     let id = shared.serial();
     let uid = account.uid();
     tracing::debug!(conn = id, uid, pid, "connected");
-    let core = Core::new(Arc::clone(&shared), account, id);
+    let core = Core::new(Arc::clone(&shared), account, pid, id);
     let now = Instant::now();
     let times = Times { accepted: now, heard: now, wrote: now };
     let mut connection = Connection { core, socket, shared, drain, times, input: BytesMut::new(), offer: Offer::No };

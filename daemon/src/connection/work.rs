@@ -5,19 +5,12 @@
 use std::time::Instant;
 
 use bytes::BytesMut;
-use forebay_scan::Family;
 use forebay_wire::{Code, Credit, Frame, Held, Reason, Report, SendWindow, StreamId};
 
 use super::core::{Budget, Core};
 use super::output::{FrameSink, name};
-
-/// Counts of one run; added to the shared counters once, not at every push.
-#[derive(Default)]
-pub(super) struct Tally {
-    bytes_in: u64,
-    bytes_out: u64,
-    findings: [u32; Family::ALL.len()],
-}
+use crate::audit::{self, End, Pen};
+use crate::metrics::tally::Tally;
 
 impl Core {
     /// A stream's turn: one piece of what waits.
@@ -40,8 +33,8 @@ impl Core {
         };
         let s = s.as_mut();
         budget.bytes = budget.bytes.saturating_sub(piece.len());
-        self.tally.bytes_in += piece.len() as u64;
-        let mut sink = FrameSink::new(&mut self.out, stream, &s.profile.rules);
+        let mut sink =
+            FrameSink::new(&mut self.out, Pen::new(&self.shared.audit, self.who, stream, &s.profile, &mut s.audit));
         let mut report = None;
         if let Err(ended) = s.filter.push(piece, &mut self.scratch, &mut sink) {
             let mut last = s.filter.finish(&mut self.scratch, &mut sink);
@@ -51,7 +44,15 @@ impl Core {
         s.report = report.map(|r| Box::new(wire_report(&r, s.filter.received())));
         let dropped = if s.report.is_some() { std::mem::take(&mut s.pending).len() } else { 0 };
         let grant = s.input.consume(piece.len());
-        let queued = self.tally.take(&mut s.output, sink);
+        let failed = sink.failed();
+        let queued = spend(&mut self.tally, &mut s.output, sink);
+        if failed {
+            // Its findings are not on record: nothing of this push may leave.
+            self.end_stream(stream, Code::AuditUnavailable, audit::REFUSED);
+            self.taken(piece.len() + dropped);
+            return;
+        }
+        self.tally.pushed(piece.len(), s.filter.held(), self.turn);
         if let Some(bytes) = grant.filter(|_| !s.finished && s.report.is_none()) {
             self.out.frame(&Frame::Credit(Credit { stream: Some(stream), bytes }));
         }
@@ -66,11 +67,17 @@ impl Core {
         };
         let s = s.as_mut();
         if s.finished && s.pending.is_empty() && s.report.is_none() && !s.blocked() {
-            let mut sink = FrameSink::new(&mut self.out, stream, &s.profile.rules);
+            let mut sink =
+                FrameSink::new(&mut self.out, Pen::new(&self.shared.audit, self.who, stream, &s.profile, &mut s.audit));
             let last = s.filter.finish(&mut self.scratch, &mut sink);
             s.report = Some(Box::new(wire_report(&last, s.filter.received())));
             s.held_due = None;
-            let queued = self.tally.take(&mut s.output, sink);
+            if sink.failed() {
+                drop(sink.take_back());
+                self.end_stream(stream, Code::AuditUnavailable, audit::REFUSED);
+                return;
+            }
+            let queued = spend(&mut self.tally, &mut s.output, sink);
             if !self.charge(stream, queued) {
                 return;
             }
@@ -89,6 +96,7 @@ impl Core {
                 if report.blocked_at.is_some() {
                     self.shared.counters.streams_blocked.add(1);
                 }
+                s.audit.ends(End::of(&report));
                 self.out.frame(&Frame::Report(stream, *report));
                 self.remove(stream);
                 return;
@@ -137,31 +145,18 @@ impl Core {
     }
 
     pub(super) fn count(&mut self) {
-        let tally = std::mem::take(&mut self.tally);
-        let counters = &self.shared.counters;
-        if tally.bytes_in > 0 || tally.bytes_out > 0 {
-            counters.bytes_in.add(tally.bytes_in);
-            counters.bytes_out.add(tally.bytes_out);
-        }
-        for (family, n) in Family::ALL.into_iter().zip(tally.findings).filter(|(_, n)| *n > 0) {
-            counters.findings(family, n.into());
-        }
+        self.shared.counters.take(&mut self.tally);
     }
 }
 
-impl Tally {
-    /// Counts what a sink took and spends the stream's credit on it. Returns the frames that it does not cover.
-    fn take(&mut self, window: &mut SendWindow, sink: FrameSink<'_>) -> BytesMut {
-        self.bytes_out += sink.released;
-        for (sum, n) in self.findings.iter_mut().zip(sink.findings) {
-            *sum += n;
-        }
-        if sink.charged <= window.available() as usize {
-            window.take(sink.charged);
-            return BytesMut::new();
-        }
-        sink.take_back()
+/// Counts what a sink took and spends the stream's credit on it. Returns the frames that it does not cover.
+fn spend(tally: &mut Tally, window: &mut SendWindow, sink: FrameSink<'_>) -> BytesMut {
+    tally.released(sink.released, &sink.findings);
+    if !sink.failed() && sink.charged <= window.available() as usize {
+        window.take(sink.charged);
+        return BytesMut::new();
     }
+    sink.take_back()
 }
 
 fn wire_report(r: &forebay_scan::Report, received: u64) -> Report {
