@@ -1,8 +1,9 @@
 //! The portable backend.
 //!
-//! Two questions, the second asked only where the first said yes: may the last six bytes, four or two, end a needle
-//! ([`Grams`], bits of tables that stay in the near caches however many needles there are)? Then the few needles that
-//! fall into the same place of the table are compared. (An automaton over the built-in needles is a table of megabytes.)
+//! Questions, each asked only where the one before said yes: may the last six bytes, four or two, end a needle
+//! ([`Grams`], bits of tables that stay in the near caches however many needles there are)? Is what stands there as all
+//! needles of its hash have it, in their case ([`Slot`])? Then those few are compared. (An automaton over the built-in
+//! needles is a table of megabytes.)
 
 use super::{Candidates, Hit, Needle, Spelling};
 use crate::shape::ByteSet;
@@ -26,9 +27,20 @@ pub(crate) struct Portable {
 
 /// Needles by the filter's hash of their ending.
 struct Endings {
-    /// By hash, where its entries begin; they end where those of the next hash begin.
-    from: Vec<u32>,
+    /// By hash.
+    slots: Vec<Slot>,
     entries: Vec<Entry>,
+}
+
+/// The needles of one hash.
+#[derive(Clone, Copy)]
+struct Slot {
+    /// The bits that all of them have alike, of their last eight bytes: most places whose hash fits do not have them.
+    last: u64,
+    mask: u64,
+    /// Where their entries stand.
+    from: u32,
+    to: u32,
 }
 
 /// The last bytes of a needle, as many as fit, the last one highest, with the bits that count.
@@ -88,10 +100,7 @@ impl Portable {
     /// Needles that end at `end`, of the lengths in `kinds`.
     #[inline]
     fn look(&self, kinds: u32, window: &[u8], end: usize, hits: &mut Vec<Hit>) {
-        let raw = match window[..end].last_chunk() {
-            Some(eight) => u64::from_le_bytes(*eight),
-            None => last_of(&window[..end]),
-        };
+        let raw = raw(window, end);
         if kinds & LONG != 0 {
             self.compare(self.long.of(Grams::slot_of_five(raw)), raw, window, end, hits);
         }
@@ -101,6 +110,23 @@ impl Portable {
         if kinds & SHORT != 0 {
             self.compare(self.short.of(Grams::slot_of_one(raw)), raw, window, end, hits);
         }
+    }
+
+    /// The places, bits from `from` on, at which what stands is alike enough.
+    #[inline]
+    fn alike(&self, places: Places, window: &[u8], from: usize) -> Places {
+        let Places { fives, threes, twos } = places;
+        let mut out = Places { fives: 0, threes: 0, twos: 0 };
+        let mut places = fives | threes | twos;
+        while places != 0 {
+            let place = places.trailing_zeros();
+            places &= places - 1;
+            let raw = raw(window, from + place as usize + 1);
+            out.fives |= u64::from(self.long.slots[Grams::slot_of_five(raw)].fits(raw)) << place;
+            out.threes |= u64::from(self.middle.slots[Grams::slot_of_three(raw)].fits(raw)) << place;
+            out.twos |= u64::from(self.short.slots[Grams::slot_of_one(raw)].fits(raw)) << place;
+        }
+        Places { fives: fives & out.fives, threes: threes & out.threes, twos: twos & out.twos }
     }
 
     /// Those of some entries that stand right before `end`.
@@ -119,16 +145,35 @@ impl Endings {
     /// `size` is the number of hashes. Entries of one hash stay in order.
     fn new(mut hashed: Vec<(usize, Entry)>, size: usize) -> Endings {
         hashed.sort_by_key(|(hash, _)| *hash);
-        let mut from = vec![0; size + 1];
-        hashed.iter().for_each(|(hash, _)| from[hash + 1] += 1);
-        for i in 1..from.len() {
-            from[i] += from[i - 1];
+        let mut slots = vec![Slot::EMPTY; size];
+        for (at, (hash, entry)) in (0..).zip(&hashed) {
+            slots[*hash] = slots[*hash].with(entry, at);
         }
-        Endings { from, entries: hashed.into_iter().map(|(_, e)| e).collect() }
+        Endings { slots, entries: hashed.into_iter().map(|(_, e)| e).collect() }
     }
 
     fn of(&self, hash: usize) -> &[Entry] {
-        &self.entries[self.from[hash] as usize..self.from[hash + 1] as usize]
+        let Slot { from, to, .. } = self.slots[hash];
+        &self.entries[from as usize..to as usize]
+    }
+}
+
+impl Slot {
+    /// No needle, and nothing fits: no byte has a bit that is not asked for.
+    const EMPTY: Slot = Slot { last: u64::MAX, mask: 0, from: 0, to: 0 };
+
+    /// With one more entry, the next after those it has.
+    fn with(self, entry: &Entry, at: u32) -> Slot {
+        if self.to == self.from {
+            return Slot { last: entry.last, mask: entry.mask, from: at, to: at + 1 };
+        }
+        let mask = self.mask & entry.mask & !(self.last ^ entry.last);
+        Slot { last: self.last & mask, mask, from: self.from, to: at + 1 }
+    }
+
+    #[inline]
+    fn fits(&self, raw: u64) -> bool {
+        raw & self.mask == self.last
     }
 }
 
@@ -147,6 +192,15 @@ impl Rest {
     fn stands(&self, window: &[u8], end: usize) -> bool {
         let Some(at) = end.checked_sub(self.len) else { return false };
         (at == 0 || self.guard.has(window[at - 1])) && self.long.as_ref().is_none_or(|s| s.is(&window[at..end]))
+    }
+}
+
+/// The eight bytes before `end`, or fewer, the last one highest.
+#[inline]
+fn raw(window: &[u8], end: usize) -> u64 {
+    match window[..end].last_chunk() {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => last_of(&window[..end]),
     }
 }
 
@@ -189,7 +243,8 @@ impl Candidates for Portable {
         }
         for from in (early..window.len()).step_by(BLOCK) {
             let n = BLOCK.min(window.len() - from);
-            let Places { fives, threes, twos } = self.grams.places(&window[from - Grams::BEFORE..], n);
+            let places = self.grams.places(&window[from - Grams::BEFORE..], n);
+            let Places { fives, threes, twos } = self.alike(places, window, from);
             let mut places = fives | threes | twos;
             while places != 0 {
                 let place = places.trailing_zeros();
