@@ -26,6 +26,7 @@ pub mod explain;
 mod expr;
 mod filter;
 mod finding;
+pub mod json;
 mod literals;
 mod nearby;
 mod pack;
