@@ -196,8 +196,13 @@ impl Cache {
     /// Builds automata. Of those that explode the first is the error, with the place of its job.
     pub(crate) fn automata(&mut self, jobs: &[Job]) -> Result<Vec<Vec<Piece>>, (usize, Exploded)> {
         let keys: Vec<Key> = jobs.iter().map(Job::key).collect();
-        let mut out: Vec<Option<Vec<Piece>>> =
-            keys.iter().zip(jobs).map(|(k, job)| self.take(k).filter(|pieces| job.fits(pieces))).collect();
+        // Two jobs may be the same one.
+        let mut known = |(key, job): (&Key, &Job)| {
+            let pieces = self.take(key).filter(|pieces| job.fits(pieces))?;
+            self.used.automata.insert(*key, pieces.clone());
+            Some(pieces)
+        };
+        let mut out: Vec<Option<Vec<Piece>>> = keys.iter().zip(jobs).map(&mut known).collect();
         let mut missing: Vec<usize> = (0..jobs.len()).filter(|i| out[*i].is_none()).collect();
         missing.sort_by_key(|i| std::cmp::Reverse(jobs[*i].weight()));
         self.fresh |= !missing.is_empty();

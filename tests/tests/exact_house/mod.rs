@@ -213,12 +213,25 @@ pub(crate) fn planted(values: &[Vec<u8>], seed: &mut Seed, pieces: usize) -> Pla
             }
             _ => (0..seed.below(12)).for_each(|_| out.text.push(pick(seed, b"ab =\n\r\\n\"A+/%0x7Q"))),
         }
-        // Behind a backslash what comes next would not be what it was.
-        if seed.below(2) == 0 || matches!(out.text.last(), Some(b'\\')) {
+        // Behind an escape that is open what comes next would not be what it was.
+        if seed.below(2) == 0 || in_escape(&out.text) {
             out.text.push(pick(seed, b" \n.,"));
         }
     }
     out
+}
+
+/// Whether a text ends in the middle of an escape: `\`, `\u` and up to three digits, `%` and up to one.
+fn in_escape(text: &[u8]) -> bool {
+    let digits = text.iter().rev().take_while(|b| b.is_ascii_hexdigit()).count();
+    let before = |n: usize| text[..text.len() - n].last().copied();
+    let open = |n: usize| match before(n) {
+        Some(b'%') => n < 2,
+        Some(b'u') => n < 4 && text[..text.len() - n].ends_with(b"\\u"),
+        Some(b'\\') => n == 0,
+        _ => false,
+    };
+    (0..=digits).any(open)
 }
 
 /// Base64 of a value among other bytes, in lines or not.
