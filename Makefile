@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-hyperscan loom hostile lint docs deny fuzz-short fuzz-long real-run soak soak-short units bench ledger man system tools-deny tools-fuzz install
+.PHONY: help demo test test-hyperscan loom hostile lint docs deny fuzz-short fuzz-long real-run soak soak-short units package bench ledger man system tools-deny tools-deb tools-fuzz install
 
 FUZZ_SECONDS ?= 20
 PREEMPTIONS ?= 5
@@ -82,6 +82,9 @@ soak-short: system ## the same for half a minute, unoptimised
 units: ## systemd units: well-formed, and exposed by at most 0.5 (needs systemd-analyze)
 	.ci/units
 
+package: tools-deb ## the Debian package, into target/debian; installed into a clean root and started from there
+	.ci/package $(or $(PROFILE),dist)
+
 # A whole run is a record, and is written down; `make bench ARGS=--quick` and `ARGS="--only worst"` only print.
 bench: ## speed against what is asked and against peers: bench/README.md, bench/results
 	.ci/system hyperscan
@@ -132,6 +135,9 @@ system:
 
 tools-deny: system
 	@cargo deny --version >/dev/null 2>&1 || cargo install --locked cargo-deny
+
+tools-deb: system
+	@cargo deb --version >/dev/null 2>&1 || cargo install --locked cargo-deb
 
 tools-fuzz: system
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
