@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-hyperscan loom hostile lint docs deny fuzz-short fuzz-long real-run soak soak-short units package bench ledger man system tools-deny tools-deb tools-fuzz install
+.PHONY: help demo test test-hyperscan loom hostile lint docs deny fuzz-short fuzz-long real-run soak soak-short units package bench bench-transport ledger man system tools-deny tools-deb tools-fuzz install
 
 FUZZ_SECONDS ?= 20
 PREEMPTIONS ?= 5
@@ -89,6 +89,11 @@ package: tools-deb ## the Debian package, into target/debian; installed into a c
 bench: ## speed against what is asked and against peers: bench/README.md, bench/results
 	.ci/system hyperscan
 	cargo run --profile dist -p forebay-bench --features peers,hyperscan --bin speed -- \
+	  $(or $(ARGS),--results bench/results --readme bench/README.md)
+
+bench-transport: ## round trips and throughput by socket, ring, pipe and iceoryx2: bench/README.md, bench/results/transport.svg
+	cargo build --profile dist -p forebayd -p forebay-bench --features forebay-bench/iceoryx2 --bin forebayd --bin transport
+	bin=$$(.ci/target-folder)/dist; "$$bin/transport" --forebayd "$$bin/forebayd" \
 	  $(or $(ARGS),--results bench/results --readme bench/README.md)
 
 instructions: ## instruction counts of five runs against bench/instructions.json (ARGS=--update writes it)

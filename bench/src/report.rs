@@ -157,10 +157,14 @@ pub fn only(section: &Section) -> String {
 
 /// Puts `table` between the two marks of a Markdown file; `None` if it has not got them.
 pub fn between_marks(text: &str, table: &str) -> Option<String> {
-    const BEGIN: &str = "<!-- measured: begin -->";
-    const END: &str = "<!-- measured: end -->";
-    let from = text.find(BEGIN)? + BEGIN.len();
-    let to = text[from..].find(END)? + from;
+    between(text, "measured", table)
+}
+
+/// `text` with `table` between `<!-- MARK: begin -->` and `<!-- MARK: end -->`; `None` if it has no such marks.
+pub fn between(text: &str, mark: &str, table: &str) -> Option<String> {
+    let begin = format!("<!-- {mark}: begin -->");
+    let from = text.find(&begin)? + begin.len();
+    let to = text[from..].find(&format!("<!-- {mark}: end -->"))? + from;
     Some(format!("{}\n\n{}\n\n{}", &text[..from], table.trim(), &text[to..]))
 }
 

@@ -4,7 +4,7 @@
 //! their streams in between. The daemon on the other side is not trusted to keep the protocol: anything it does
 //! wrong is an [`Error`] that fails the connection.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use bytes::BytesMut;
 use forebay_wire::{
@@ -12,6 +12,7 @@ use forebay_wire::{
 };
 
 use crate::error::Error;
+use crate::ids::ByStream;
 use crate::offer::Ring;
 use crate::options::{ConnectOptions, FailPolicy, OpenOptions, Transport};
 use crate::stream_state::{Event, StreamState};
@@ -26,7 +27,7 @@ pub(crate) struct Core {
     policy: FailPolicy,
     pub(crate) welcome: Option<Welcome>,
     window: SendWindow,
-    streams: HashMap<StreamId, StreamState>,
+    streams: ByStream<StreamState>,
     next: Option<StreamId>,
     statuses: VecDeque<Status>,
     statuses_asked: usize,
@@ -47,7 +48,7 @@ impl Core {
             policy: options.policy,
             welcome: None,
             window: SendWindow::new(0),
-            streams: HashMap::new(),
+            streams: ByStream::default(),
             next: Some(StreamId::FIRST),
             statuses: VecDeque::new(),
             statuses_asked: 0,
@@ -261,6 +262,12 @@ impl Core {
         if self.failure.is_none() {
             let _ = self.put(&Frame::Ping(*b"forebay?"));
         }
+    }
+
+    /// Nobody sleeps on a stream or the connection: the list of those to be woken must not grow with the connection's age.
+    pub(crate) fn nobody_to_wake(&mut self) {
+        self.touched.clear();
+        self.connection_touched = false;
     }
 
     /// Streams that something happened to since the last call, and whether something happened to the connection.

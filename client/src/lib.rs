@@ -21,6 +21,7 @@ mod driver;
 mod error;
 mod filter;
 
+mod ids;
 mod offer;
 mod options;
 mod ring_side;

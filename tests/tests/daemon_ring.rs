@@ -67,11 +67,12 @@ fn blocking(connection: &mut Blocking, text: &[u8], cuts: &[usize], sync: usize)
     let mut stream = connection.open(house())?;
     let mut from = 0;
     for (i, to) in cuts.iter().copied().chain([text.len()]).enumerate() {
-        stream.push(&text[from..to], &mut got)?;
-        from = to;
-        if i % sync == 0 {
-            stream.sync(&mut got)?;
+        match i % sync {
+            0 => drop(stream.exchange(&text[from..to], &mut got)?),
+            1 => stream.push(&text[from..to], &mut got).and_then(|()| stream.sync(&mut got).map(drop))?,
+            _ => stream.push(&text[from..to], &mut got)?,
         }
+        from = to;
     }
     let summary = stream.finish(&mut got)?;
     Ok((got, summary))
@@ -278,36 +279,47 @@ fn an_impostor_s_files_are_not_touched() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let socket = folder.path().join("impostor.sock");
     let listener = UnixListener::bind(&socket)?;
+    let welcome = Welcome {
+        version: 1,
+        features: FEATURE_RING,
+        max_payload: 16_384,
+        max_streams: 1,
+        stream_window: 65_536,
+        connection_window: 65_536,
+        fingerprint: [0; 32],
+        daemon: "impostor".to_owned(),
+    };
     let impostor = std::thread::spawn(move || -> anyhow::Result<()> {
         for _ in 0..2 {
             let (mut client, _) = listener.accept()?;
-            client.read_exact(&mut [0; 12])?;
-            let mut out = BytesMut::new();
-            let welcome = Welcome {
-                version: 1,
-                features: FEATURE_RING,
-                max_payload: 16_384,
-                max_streams: 1,
-                stream_window: 65_536,
-                connection_window: 65_536,
-                fingerprint: [0; 32],
-                daemon: "impostor".to_owned(),
-            };
-            forebay_wire::encode(&Frame::Welcome(welcome), &mut out)?;
-            client.write_all(&out)?;
-            out.clear();
-            let capacities = (MIN_CAPACITY, MIN_CAPACITY);
-            let offer = RingOffer { to_daemon: capacities.0, to_client: capacities.1 };
-            forebay_wire::encode(&Frame::RingOffer(offer), &mut out)?;
-            // Plain files, empty: whoever maps and reads them is killed by a signal.
-            let file = || tempfile::tempfile().map(Into::into);
-            send_files(&client, &out, &RingFiles { to_daemon: file()?, to_client: file()?, capacities })?;
-            out.clear();
-            forebay_wire::encode(&Frame::Status(Status::default()), &mut out)?;
-            // The rest of the Hello, then a question, or the end.
-            let _ = client.read(&mut [0; 512])?;
-            if client.read(&mut [0; 512])? > 0 {
-                client.write_all(&out)?;
+            let mut input = BytesMut::new();
+            loop {
+                let mut out = BytesMut::new();
+                match forebay_wire::decode(&mut input)? {
+                    Some(Frame::Hello(_)) => {
+                        forebay_wire::encode(&Frame::Welcome(welcome.clone()), &mut out)?;
+                        client.write_all(&out)?;
+                        out.clear();
+                        let capacities = (MIN_CAPACITY, MIN_CAPACITY);
+                        let offer = RingOffer { to_daemon: capacities.0, to_client: capacities.1 };
+                        forebay_wire::encode(&Frame::RingOffer(offer), &mut out)?;
+                        // Plain files, empty: whoever maps and reads them is killed by a signal.
+                        let file = || tempfile::tempfile().map(Into::into);
+                        send_files(&client, &out, &RingFiles { to_daemon: file()?, to_client: file()?, capacities })?;
+                    }
+                    Some(Frame::StatusRequest) => {
+                        forebay_wire::encode(&Frame::Status(Status::default()), &mut out)?;
+                        client.write_all(&out)?;
+                    }
+                    Some(other) => anyhow::bail!("{other:?}"),
+                    None => {
+                        let mut chunk = [0; 512];
+                        match client.read(&mut chunk)? {
+                            0 => break,
+                            n => input.extend_from_slice(&chunk[..n]),
+                        }
+                    }
+                }
             }
         }
         Ok(())

@@ -88,8 +88,11 @@ impl Gate {
             }
             Gate::Daemon(s) => {
                 let mut sink = RemoteSink { out };
-                let pushed = s.stream.push(bytes, &mut sink);
-                settled(pushed.and_then(|()| if settle { s.stream.sync(&mut sink).map(|h| h.held) } else { Ok(0) }))
+                settled(if settle {
+                    s.stream.exchange(bytes, &mut sink).map(|h| h.held)
+                } else {
+                    s.stream.push(bytes, &mut sink).map(|()| 0)
+                })
             }
         }
     }

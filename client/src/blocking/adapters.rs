@@ -108,8 +108,7 @@ impl<R: Read, C: BorrowMut<Connection>> Read for FilterReader<R, C> {
             if n == 0 {
                 self.summary = Some(self.stream.finish(&mut self.passed)?);
             } else {
-                self.stream.push(&self.chunk[..n], &mut self.passed)?;
-                self.stream.sync(&mut self.passed)?;
+                self.stream.exchange(&self.chunk[..n], &mut self.passed)?;
             }
         }
         let rest = &self.passed.inner[self.given..];

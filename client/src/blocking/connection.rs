@@ -30,7 +30,8 @@ pub struct Connection {
     /// Where reads go first: a buffer that is zeroed once, not at each read.
     chunk: Box<[u8]>,
     options: ConnectOptions,
-    heard: Instant,
+    /// Since when the daemon has said nothing while something was waited for; `None` until that is worth a clock.
+    silent: Option<Instant>,
     road: Road,
     /// Files that came before the whole of their offer.
     files: Option<Files>,
@@ -56,7 +57,7 @@ impl Connection {
             input: BytesMut::new(),
             chunk: vec![0; READ_ROOM].into(),
             options,
-            heard: Instant::now(),
+            silent: None,
             road: Road::Socket,
             files: None,
         };
@@ -117,7 +118,7 @@ impl Connection {
 
     /// Moves bytes both ways until `done` or the connection fails. The failure is kept in the core.
     pub(super) fn wait_until(&mut self, mut done: impl FnMut(&mut Core) -> bool) {
-        self.heard = Instant::now();
+        self.silent = None;
         while self.core.failure().is_none() && !done(&mut self.core) {
             if let Err(e) = self.turn(true) {
                 self.core.fail(e);
@@ -136,6 +137,7 @@ impl Connection {
 
     /// Waits, with `wait`, until something happens or the timeout is over; then moves what can be moved.
     fn turn(&mut self, wait: bool) -> Result<(), Error> {
+        self.core.nobody_to_wake();
         match self.road {
             Road::Ring(_) => self.turn_on_ring(wait),
             Road::Socket | Road::Changing(..) => self.turn_on_socket(wait),
@@ -152,7 +154,8 @@ impl Connection {
         let unsent = self.road.for_socket(self.core.out.len()) > 0;
         let flags = if unsent { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
         if wait {
-            let left = self.options.timeout.saturating_sub(self.heard.elapsed());
+            let since = *self.silent.get_or_insert_with(Instant::now);
+            let left = self.options.timeout.saturating_sub(since.elapsed());
             let left = rustix::event::Timespec::try_from(left).map_err(|_| Error::Timeout(self.options.timeout))?;
             let mut fds = [PollFd::new(&*socket, flags)];
             match poll(&mut fds, Some(&left)) {
@@ -164,7 +167,7 @@ impl Connection {
         let files = self.core.expects_files().then_some(&mut self.files);
         if let Some(n) = read(socket, &mut self.chunk, files)? {
             self.input.extend_from_slice(&self.chunk[..n]);
-            self.heard = Instant::now();
+            self.silent = None;
             self.core.receive(&mut self.input);
             if let Err(e) = self.road.take_offer(&mut self.core, &mut self.files)
                 && self.options.transport == Transport::Ring
@@ -189,9 +192,7 @@ impl Connection {
         };
         let closed = side.is_closed();
         if side.pass(&mut self.core, &mut self.input, &*socket)? {
-            if wait {
-                self.heard = Instant::now();
-            }
+            self.silent = None;
             return Ok(());
         }
         if closed {
@@ -210,7 +211,7 @@ impl Connection {
             // Once more to the ring: what the daemon published before its end counts.
             Err(_) => side.closed(),
         }
-        if self.heard.elapsed() >= self.options.timeout {
+        if self.silent.get_or_insert_with(Instant::now).elapsed() >= self.options.timeout {
             return Err(Error::Timeout(self.options.timeout));
         }
         Ok(())

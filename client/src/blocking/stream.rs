@@ -68,6 +68,24 @@ impl<C: BorrowMut<Connection>> Stream<C> {
         Ok(())
     }
 
+    /// [`Stream::push`] and [`Stream::sync`] in one step, for callers who wait after each push: one message there and one
+    /// back, where the two by themselves make two.
+    ///
+    /// # Errors
+    /// As those.
+    pub fn exchange(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<Held, Error> {
+        let id = self.id;
+        match self.connection()?.send(id, bytes) {
+            Ok(sent) if sent < bytes.len() => self.push(&bytes[sent..], sink)?,
+            Ok(_) => {}
+            Err(e) => {
+                self.hand_over(sink)?;
+                return Err(e);
+            }
+        }
+        self.sync(sink)
+    }
+
     /// Waits until the daemon has scanned everything pushed, hands over what that let go, and says what it keeps.
     pub fn sync(&mut self, sink: &mut impl Sink) -> Result<Held, Error> {
         let id = self.id;

@@ -66,13 +66,12 @@ impl Connection {
     }
 
     async fn pass_by_pass(&mut self, side: &mut RingSide) -> io::Result<Left> {
+        self.heed_drain();
         let mut turn = Instant::now();
         loop {
-            self.heed_drain();
             let now = Instant::now();
             if now.saturating_duration_since(turn) >= TURN {
-                self.look_at_socket(side)?;
-                tokio::task::yield_now().await;
+                self.next_turn(side).await?;
                 turn = Instant::now();
             }
             let step = self.core.run(&mut self.input, now);
@@ -106,10 +105,15 @@ impl Connection {
             }
             let want = Want { data: step == Step::NeedInput, room: u32::try_from(unsent).unwrap_or(u32::MAX) };
             match side.waiter.pause_for(&mut side.end, want, PAUSE) {
+                // Straight on to the work.
+                Ok(Paused::Came) if step == Step::NeedInput => {
+                    if let Err(v) = self.take(side, now) {
+                        self.violation(side, v);
+                    }
+                }
                 Ok(Paused::Came) => {}
                 Ok(Paused::NotYet) => {
-                    self.look_at_socket(side)?;
-                    tokio::task::yield_now().await;
+                    self.next_turn(side).await?;
                     turn = Instant::now();
                 }
                 Ok(Paused::InVain) => {
@@ -117,12 +121,21 @@ impl Connection {
                     if let Err(v) = self.sleep(side, want).await? {
                         self.violation(side, v);
                     }
+                    self.heed_drain();
                     // Sleeping is no work: only what was done takes from the turn.
                     turn += before.elapsed();
                 }
                 Err(v) => self.violation(side, v),
             }
         }
+    }
+
+    /// The others' turn, and a look at what does not come through the ring.
+    async fn next_turn(&mut self, side: &mut RingSide) -> io::Result<()> {
+        self.look_at_socket(side)?;
+        tokio::task::yield_now().await;
+        self.heed_drain();
+        Ok(())
     }
 
     /// Reads from the ring. True if something came.

@@ -104,8 +104,7 @@ fn work(
     let mut back = Back(Vec::new());
     while !stop.load(Ordering::Relaxed) {
         let began = Instant::now();
-        stream.push(PUSH, &mut back)?;
-        let held = stream.sync(&mut back)?;
+        let held = stream.exchange(PUSH, &mut back)?;
         times.push(began.elapsed());
         trips.fetch_add(1, Ordering::Relaxed);
         anyhow::ensure!(held.received == (times.len() * PUSH.len()) as u64, "not all was answered");

@@ -7,6 +7,10 @@
 //! that was in vain, down to nothing; then one wait in thirty-two tries again. No pause at all while the peer last ran on
 //! the same processor. Never `sched_yield`: beside a busy third process it gives away whole time slices.
 //!
+//! On a machine with more to do than processors, whoever pauses is taken off its processor sooner than whoever sleeps, and
+//! for milliseconds. So a pause that took far longer than it should says that others want the processor: the next waits
+//! sleep at once, whether the answer came meanwhile or not.
+//!
 //! Two sides that both sleep at once are the trap: each answers too late for the other's short pause, since its own waking
 //! up takes longer. So a try is long enough to last through the peer's waking up, and then the peer, who finds this side
 //! awake, gets its answers in time.
@@ -17,6 +21,10 @@ pub const USUAL_PAUSE: u32 = 10_000;
 
 /// Time of a try, and longest of any wait, in nanoseconds: more than a peer needs to wake up.
 pub const LONGEST_PAUSE: u32 = 30_000;
+
+/// A wait that took longer than this, in nanoseconds, was not paused through: the processor was with somebody else. Four
+/// times the longest pause; an interrupt takes less.
+const TAKEN_AWAY: u32 = 4 * LONGEST_PAUSE;
 
 /// Below this time, in nanoseconds, none is worth it: a quarter of the usual time caught nothing.
 const SHORTEST_PAUSE: u32 = 2_500;
@@ -55,17 +63,28 @@ impl Pauses {
         self.budget
     }
 
-    /// The answer came after this many nanoseconds.
+    /// The answer came after this many nanoseconds by the clock.
     pub fn hit(&mut self, after: u32) {
+        if after > TAKEN_AWAY {
+            return self.taken_away();
+        }
         self.budget = after.saturating_mul(2).clamp(USUAL_PAUSE, LONGEST_PAUSE);
     }
 
-    /// The pauses were in vain.
-    pub fn miss(&mut self) {
+    /// The pauses were in vain, and took this many nanoseconds by the clock.
+    pub fn miss(&mut self, after: u32) {
+        if after > TAKEN_AWAY {
+            return self.taken_away();
+        }
         self.budget /= 2;
         if self.budget < SHORTEST_PAUSE {
             self.budget = 0;
         }
+    }
+
+    fn taken_away(&mut self) {
+        self.budget = 0;
+        self.slept = 0;
     }
 }
 
@@ -79,7 +98,7 @@ mod tests {
             .map(|_| {
                 let n = p.allowed(false);
                 if n > 0 {
-                    p.miss();
+                    p.miss(n);
                 }
                 n
             })
@@ -104,6 +123,19 @@ mod tests {
         assert_eq!(p.allowed(false), 14_000);
         p.hit(LONGEST_PAUSE);
         assert_eq!(p.allowed(false), LONGEST_PAUSE);
+    }
+
+    #[test]
+    fn who_loses_the_processor_while_pausing_sleeps_the_next_times() {
+        for lose in [Pauses::hit, Pauses::miss] {
+            let mut p = Pauses::default();
+            lose(&mut p, 4_000_000);
+            assert_eq!(in_vain(&mut p, TRY_EVERY - 1), 0);
+            // Then it tries once, and an answer in time brings the budget back.
+            assert_eq!(p.allowed(false), LONGEST_PAUSE);
+            p.hit(1);
+            assert_eq!(p.allowed(false), USUAL_PAUSE);
+        }
     }
 
     #[test]

@@ -76,12 +76,12 @@ impl Waiter {
         end.refresh()?;
         if end.has(want) {
             if let Some((began, _)) = self.wait.take() {
-                self.hit(nanoseconds(began));
+                self.came(began);
             }
             return Ok(Paused::Came);
         }
-        let (spent, allowed) = match self.wait {
-            Some((began, allowed)) => (nanoseconds(began), allowed),
+        let (began, spent, allowed) = match self.wait {
+            Some((began, allowed)) => (began, nanoseconds(began), allowed),
             None => {
                 let together = self.slept && end.memory().same_processor();
                 let allowed = self.pauses.allowed(together);
@@ -89,8 +89,7 @@ impl Waiter {
                     self.slept = true;
                     return Ok(Paused::InVain);
                 }
-                self.wait = Some((Instant::now(), allowed));
-                (0, allowed)
+                (Instant::now(), 0, allowed)
             }
         };
         let one = one_pause();
@@ -100,21 +99,22 @@ impl Waiter {
             paused = paused.saturating_add(one);
             end.refresh()?;
             if end.has(want) {
-                self.hit(spent.saturating_add(paused));
+                self.came(began);
                 return Ok(Paused::Came);
             }
         }
         if spent.saturating_add(paused) < allowed {
+            self.wait = Some((began, allowed));
             return Ok(Paused::NotYet);
         }
         self.wait = None;
-        self.pauses.miss();
+        self.pauses.miss(nanoseconds(began));
         self.slept = true;
         Ok(Paused::InVain)
     }
 
-    fn hit(&mut self, after: u32) {
-        self.pauses.hit(after);
+    fn came(&mut self, began: Instant) {
+        self.pauses.hit(nanoseconds(began));
         self.slept = false;
         self.wait = None;
     }
