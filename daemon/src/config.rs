@@ -559,7 +559,7 @@ mod tests {
         );
         assert!(error("[log]\nformat = \"xml\"").starts_with("f.toml:2: unknown variant `xml`"));
         assert!(error("socket = ").starts_with("f.toml:1:"));
-        assert!(error("\n[metrics]\nlisten = \"192.0.2.1:80\"").contains("is not loopback; use 127.0.0.1"));
+        assert!(error("\n[metrics]\nlisten = \"[::]:80\"").contains("is not loopback; use 127.0.0.1"));
         assert!(error("[metrics]\nlisten = \"here\"").contains("listen `here` is no address"));
         assert!(error("[metrics]\nsocket_mode = \"8\"").contains("[metrics] socket_mode `8` is no file mode"));
     }

