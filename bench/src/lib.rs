@@ -4,7 +4,7 @@
 //! - [`corpus`]: the texts, generated and reproducible, and those made to be slow;
 //! - [`engine`] and [`peers`]: what is measured; [`rounds`]: how;
 //! - [`sections`]: what is asked, as [`rows`];
-//! - [`transport`]: what the way to the engine costs;
+//! - `transport` (a feature): what the way to the engine costs;
 //! - [`report`] and [`chart`]: where the rows go.
 //!
 //! Nothing here asserts a time: a busy neighbour is no fault of the code. What CI holds on to is the count of

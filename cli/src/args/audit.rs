@@ -38,7 +38,7 @@ Examples:
 /// Where the log is.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct AuditDirArg {
-    /// The log's folder, as [audit] dir in the daemon's config. Default: /var/log/forebay.
+    /// The log's folder, as `audit.dir` in the daemon's config. Default: /var/log/forebay.
     #[arg(long, value_name = "FOLDER", env = "FOREBAY_AUDIT_DIR")]
     dir: Option<PathBuf>,
 }

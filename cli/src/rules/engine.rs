@@ -1,7 +1,7 @@
 //! What the engine does with a rule, measured: how it is looked for, what is run, what it costs, and what its author
 //! could do to make it cheaper.
 //!
-//! Costs are those of the rule alone on the [`reference`] text. They are *not* what the rule adds to a profile, where
+//! Costs are those of the rule alone on the [reference](mod@super::reference) text. They are *not* what the rule adds to a profile, where
 //! rules share automata and the look for literals.
 
 use anyhow::anyhow;
