@@ -128,7 +128,10 @@ pub fn is_file(entry: &str) -> bool {
 pub(crate) fn text(path: &Path) -> Result<String, String> {
     let cannot = |e: std::io::Error| format!("cannot be read: {e}; mend the path");
     let mut out = Vec::new();
-    // Not the size that the system tells: a device has none and never ends.
+    // Looked at before it is opened: to open a pipe would wait for its writer, and no reload would ever be done.
+    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
+        return Err("is not a regular file; name one".to_owned());
+    }
     let file = File::open(path).map_err(cannot)?;
     file.take(MAX_PACK_BYTES as u64 + 1).read_to_end(&mut out).map_err(cannot)?;
     if out.len() > MAX_PACK_BYTES {

@@ -175,6 +175,23 @@ fn a_change_is_told_with_its_place() {
         .unwrap()
         .filter(|e| e.as_ref().unwrap().file_name().to_string_lossy().starts_with("audit-broken-"));
     assert_eq!(aside.count(), 1);
+    // It is told until somebody looked at it.
+    let (code, said) = forebay(&["verify"], &dir);
+    assert!(code == Some(1) && said.contains("audit-broken-") && said.contains("move it away"), "{said}");
+
+    // Nor does it take the last line, which shows that the one before it was changed, for one that was cut off.
+    let second = folder.path().join("second");
+    std::fs::create_dir(&second).unwrap();
+    let last = list.len() - 2;
+    let changed = list[last].replacen("\"seq\"", "\"seq\" ", 1);
+    std::fs::write(
+        second.join("audit.jsonl"),
+        [&list[..last], &[changed.as_str(), list[last + 1]]].concat().join("\n") + "\n",
+    )
+    .unwrap();
+    daemon(&second, |_| {}).join().unwrap();
+    assert_eq!(lines(&second)[0]["found"], "broken");
+    assert_eq!(forebay(&["verify"], &second).0, Some(1));
 
     let (code, said) = forebay(&["verify"], &folder.path().join("nowhere"));
     assert!(code == Some(2) && said.contains("give --dir"), "{said}");

@@ -5,14 +5,14 @@
 //! name of its own, and a new chain begins, which a check tells for as long as there are older files.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::AuditConfig;
 use super::line::Head;
-use super::read::{CURRENT, Chain, put_aside};
+use super::read::{CURRENT, Chain, MAX_LINE, number_of, put_aside};
 
 /// What was there at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,9 @@ impl Files {
             }
             State::Broken => {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-                fs::rename(&path, dir.join(format!("audit-broken-{now}.jsonl")))?;
+                // The first name that is free: nothing that was put aside before is written over.
+                let free = (now..).map(|n| dir.join(format!("audit-broken-{n}.jsonl"))).find(|p| !p.exists());
+                fs::rename(&path, free.unwrap_or_else(|| dir.join("audit-broken.jsonl")))?;
                 file = open(&path)?;
                 chain = Chain::default();
                 state = State::Empty;
@@ -124,7 +126,9 @@ impl Files {
     /// name it has now.
     pub(super) fn rotate(&mut self) -> io::Result<String> {
         self.file.sync_data()?;
-        let name = format!("audit-{:012}.jsonl", self.first);
+        // Behind those that are there, whatever a new chain begins with: no file is written over, and the oldest go first.
+        let last = put_aside(&self.dir)?.last().and_then(|path| number_of(path)).unwrap_or(0);
+        let name = format!("audit-{:012}.jsonl", self.first.max(last + 1));
         let path = self.dir.join(CURRENT);
         fs::rename(&path, self.dir.join(&name))?;
         match open(&path) {
@@ -167,27 +171,37 @@ impl State {
         let mut bytes = Vec::new();
         let mut whole = 0;
         loop {
-            bytes.clear();
-            let n = input.read_until(b'\n', &mut bytes)? as u64;
+            let n = next_line(&mut input, &mut bytes)?;
             if n == 0 {
                 return Ok(State::Whole { whole });
             }
-            let good = bytes.strip_suffix(b"\n").is_some_and(|line| chain.next(line).is_ok());
-            if !good {
-                // A power cut can leave zeros or another file's bytes, but only at the end: lines behind it were written
-                // later, and were forced to the disk later.
-                let rest_has_lines =
-                    input.lines().any(|l| l.is_ok_and(|l| Chain::default().next(l.as_bytes()).is_ok()));
-                return Ok(if rest_has_lines { State::Broken } else { State::Torn { whole, bytes: total - whole } });
+            if !bytes.strip_suffix(b"\n").is_some_and(|line| chain.next(line).is_ok()) {
+                break;
             }
             whole += n;
+        }
+        // A power cut can leave zeros or another file's bytes, but only at the end: whole lines behind them were written
+        // later, and were forced to the disk later. A whole line that does not follow the one before it is no cut either.
+        loop {
+            if bytes.strip_suffix(b"\n").is_some_and(|line| Chain::default().next(line).is_ok()) {
+                return Ok(State::Broken);
+            }
+            if next_line(&mut input, &mut bytes)? == 0 {
+                return Ok(State::Torn { whole, bytes: total - whole });
+            }
         }
     }
 }
 
+/// Reads a line, or as much of it as a line may have, and says how much.
+fn next_line(input: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<u64> {
+    bytes.clear();
+    Ok(input.take(MAX_LINE).read_until(b'\n', bytes)? as u64)
+}
+
 fn first_number(path: &Path) -> io::Result<Option<u64>> {
     let mut line = Vec::new();
-    BufReader::new(File::open(path)?).read_until(b'\n', &mut line)?;
+    next_line(&mut BufReader::new(File::open(path)?), &mut line)?;
     Ok(line.strip_suffix(b"\n").and_then(|l| Chain::default().next(l).ok()))
 }
 

@@ -16,7 +16,7 @@ use super::line::{Head, NOTHING_BEFORE, hex};
 pub(super) const CURRENT: &str = "audit.jsonl";
 
 /// Longest line, in bytes. Ours have at most 10 KiB (a reload's error); a longer one is no line.
-const MAX_LINE: u64 = 64 << 10;
+pub(super) const MAX_LINE: u64 = 64 << 10;
 
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,14 +83,28 @@ pub(super) fn put_aside(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
-        let number =
-            path.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_prefix("audit-")?.strip_suffix(".jsonl"));
-        if number.is_some_and(|n| n.len() >= 12 && n.bytes().all(|b| b.is_ascii_digit())) {
+        if number_of(&path).is_some() {
             all.push(path);
         }
     }
-    all.sort();
+    all.sort_by_key(|path| number_of(path));
     Ok(all)
+}
+
+/// The number of a file that is written no more.
+pub(super) fn number_of(path: &Path) -> Option<u64> {
+    let digits = path.file_name()?.to_str()?.strip_prefix("audit-")?.strip_suffix(".jsonl")?;
+    digits.parse().ok().filter(|_| digits.len() >= 12 && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// A file that a start of the daemon put aside because it was changed or damaged.
+fn found_broken(dir: &Path) -> io::Result<Option<PathBuf>> {
+    let broken = |path: &PathBuf| {
+        path.file_name()
+            .and_then(|n| n.to_str())
+            .is_some_and(|n| n.starts_with("audit-broken-") && n.ends_with(".jsonl"))
+    };
+    fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).find(|path| path.as_ref().is_ok_and(broken)).transpose()
 }
 
 /// Checks a whole log. `expect`: a hash that must stand somewhere in it.
@@ -99,6 +113,11 @@ pub(super) fn put_aside(dir: &Path) -> io::Result<Vec<PathBuf>> {
 /// As [`CheckError`].
 pub fn check(dir: &Path, expect: Option<&str>) -> Result<Summary, CheckError> {
     let unreadable = |error| CheckError::Unreadable { path: dir.to_owned(), error };
+    if let Some(file) = found_broken(dir).map_err(unreadable)? {
+        let what =
+            "a start of the daemon found it changed or damaged, and began a new chain; look at it, then move it away";
+        return Err(Fault { file, line: 1, what: what.to_owned() }.into());
+    }
     let mut all = files(dir).map_err(unreadable)?;
     loop {
         let found = check_files(&all, expect);
