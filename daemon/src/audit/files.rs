@@ -175,7 +175,7 @@ impl State {
             if n == 0 {
                 return Ok(State::Whole { whole });
             }
-            if !bytes.strip_suffix(b"\n").is_some_and(|line| chain.next(line).is_ok()) {
+            if bytes.strip_suffix(b"\n").is_none_or(|line| chain.next(line).is_err()) {
                 break;
             }
             whole += n;
