@@ -11,14 +11,11 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
-use forebayd::audit::read::{self, CheckError, Summary};
+use forebayd::audit::read::{self, CheckError, MAX_LINE, Summary};
 use serde_json::Value;
 
 use crate::args::{AuditArgs, AuditCommand, AuditShowArgs, AuditTailArgs, AuditVerifyArgs, AuditWhich, TextOrJson};
 use crate::exit::{Outcome, count};
-
-/// Longest line, in bytes: a longer one is none of ours, and is told as such.
-const MAX_LINE: u64 = 64 << 10;
 
 /// How often a followed file is looked at.
 const LOOK: Duration = Duration::from_millis(200);

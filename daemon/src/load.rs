@@ -128,14 +128,18 @@ pub fn is_file(entry: &str) -> bool {
 pub(crate) fn text(path: &Path) -> Result<String, String> {
     let cannot = |e: std::io::Error| format!("cannot be read: {e}; mend the path");
     let mut out = Vec::new();
-    // Looked at before it is opened: to open a pipe would wait for its writer, and no reload would ever be done.
-    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
+    let Some(file) = open_regular(path).map_err(cannot)? else {
         return Err("is not a regular file; name one".to_owned());
-    }
-    let file = File::open(path).map_err(cannot)?;
+    };
     file.take(MAX_PACK_BYTES as u64 + 1).read_to_end(&mut out).map_err(cannot)?;
     if out.len() > MAX_PACK_BYTES {
         return Err(format!("is larger than {MAX_PACK_BYTES} bytes; split it"));
     }
     String::from_utf8(out).map_err(|_| "is not UTF-8 text; save it as UTF-8".to_owned())
+}
+
+/// Opens a regular file; `None` if it is none. Looked at before it is opened: to open a pipe would wait for its writer, and
+/// no reload would ever be done.
+pub(crate) fn open_regular(path: &Path) -> std::io::Result<Option<File>> {
+    if std::fs::metadata(path)?.is_file() { File::open(path).map(Some) } else { Ok(None) }
 }

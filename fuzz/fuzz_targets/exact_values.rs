@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use forebay_fuzz::cut;
 use forebay_scan::{Collected, ExactValue, Pack, Profile, Report, RuleSet, Scratch, StreamFilter, TokenKey};
 use libfuzzer_sys::fuzz_target;
 
@@ -20,17 +21,6 @@ fn run<'a>(set: &Arc<RuleSet>, pieces: impl Iterator<Item = &'a [u8]>) -> (Colle
     }
     let report = filter.finish(&mut scratch, &mut out);
     (out, report)
-}
-
-/// Cuts where the bytes of `steps` say, again and again.
-fn cut<'a>(mut text: &'a [u8], steps: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-    let mut steps = steps.iter().cycle();
-    std::iter::from_fn(move || {
-        let n = (1 + usize::from(*steps.next()?)).min(text.len());
-        let (piece, rest) = text.split_at(n);
-        text = rest;
-        (n > 0).then_some(piece)
-    })
 }
 
 /// Nothing but base64 symbols and what may break a line of them.
@@ -58,12 +48,8 @@ fuzz_target!(|data: &[u8]| {
     let whole = run(&set, std::iter::once(text));
     assert_eq!(run(&set, cut(text, steps)), whole, "cut by {steps:?}");
     assert_eq!(run(&set, text.chunks(1)), whole, "byte by byte");
-    let got: BTreeSet<spelled::Place> = whole
-        .0
-        .findings
-        .iter()
-        .map(|f| (f.rule.0 as usize, f.span.start as usize, f.span.end as usize))
-        .collect();
+    let got: BTreeSet<spelled::Place> =
+        whole.0.findings.iter().map(|f| (f.rule.0 as usize, f.span.start as usize, f.span.end as usize)).collect();
     let expected = spelled::places(text, &values);
     assert!(expected.is_subset(&got), "not found: {:?}", expected.difference(&got));
     for (which, start, end) in got.difference(&expected) {

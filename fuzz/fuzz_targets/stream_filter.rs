@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use forebay_fuzz::cut;
 use forebay_scan::{Collected, Pack, Profile, Report, RuleSet, Scratch, StreamFilter, TokenKey};
 use libfuzzer_sys::fuzz_target;
 
@@ -28,17 +29,6 @@ fn run<'a>(set: &Arc<RuleSet>, pieces: impl Iterator<Item = &'a [u8]>) -> (Colle
     }
     let report = filter.finish(&mut scratch, &mut out);
     (out, report)
-}
-
-/// Cuts where the bytes of `steps` say, again and again.
-fn cut<'a>(mut text: &'a [u8], steps: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-    let mut steps = steps.iter().cycle();
-    std::iter::from_fn(move || {
-        let n = (1 + usize::from(*steps.next()?)).min(text.len());
-        let (piece, rest) = text.split_at(n);
-        text = rest;
-        (n > 0).then_some(piece)
-    })
 }
 
 fuzz_target!(|data: &[u8]| {

@@ -4,6 +4,7 @@
 //! every start, every end. It shares with the engine only the parser that splits a pattern into its parts.
 //! It is *not* a second engine: no streaming, no candidates, no bound on time.
 
+pub mod answers;
 pub mod bin_path;
 pub mod builtin;
 pub mod corpus;

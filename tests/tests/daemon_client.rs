@@ -11,6 +11,7 @@ use bytes::{Bytes, BytesMut};
 use forebay_client::blocking::{self, FilterReader, FilterWriter};
 use forebay_client::{ConnectOptions, Connection, Error, Event, FailPolicy, Finding, Summary};
 use forebay_scan::{Collected, Scratch, StreamFilter, TokenKey};
+use forebay_tests::answers::without_tags;
 use forebay_tests::daemon::{TestDaemon, rules};
 use forebay_wire::{Credit, Frame, Held, Report, StreamId, Welcome};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -66,17 +67,6 @@ fn released_at(text: &[u8], upto: u64) -> anyhow::Result<Vec<u8>> {
         n += 1;
     }
     Ok(out.bytes)
-}
-
-fn without_tags(bytes: &[u8]) -> Vec<u8> {
-    let mut out = bytes.to_vec();
-    let mark = b"FBY_TICKET_";
-    for at in 0..bytes.len().saturating_sub(mark.len() + 15) {
-        if bytes[at..].starts_with(mark) {
-            out[at + mark.len()..at + mark.len() + 15].fill(b'#');
-        }
-    }
-    out
 }
 
 fn check_open(text: &[u8], got: &[u8], summary: &Summary) -> anyhow::Result<bool> {

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 
-use forebay_client::blocking::{self, Connection as Blocking};
-use forebay_client::{ConnectOptions, Connection, Error, Event, FailPolicy, Finding, OpenOptions, Summary, Transport};
+use forebay_client::blocking::Connection as Blocking;
+use forebay_client::{ConnectOptions, Connection, Error, Event, FailPolicy, OpenOptions, Summary, Transport};
 use forebay_scan::{Collected, Scratch, StreamFilter, TokenKey};
+use forebay_tests::answers::{Got, without_tags};
 use forebay_tests::bin_path::bin_path;
 use forebay_tests::cuts::Seed;
 use forebay_tests::daemon::{HOUSE, TestDaemon, rules};
@@ -21,24 +22,6 @@ use tokio::io::AsyncWriteExt;
 
 fn options(transport: Transport) -> ConnectOptions {
     ConnectOptions { transport, ..ConnectOptions::default() }
-}
-
-/// What came back.
-#[derive(Debug, Default, PartialEq)]
-struct Got {
-    bytes: Vec<u8>,
-    findings: Vec<Finding>,
-}
-
-impl blocking::Sink for Got {
-    fn released(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        self.bytes.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn finding(&mut self, finding: Finding) {
-        self.findings.push(finding);
-    }
 }
 
 /// Streams of one session have the same tokens, so their outputs can be compared to the byte.
@@ -84,18 +67,6 @@ fn in_process(text: &[u8]) -> anyhow::Result<(Collected, forebay_scan::Report)> 
     filter.push(text, &mut scratch, &mut out)?;
     let report = filter.finish(&mut scratch, &mut out);
     Ok((out, report))
-}
-
-/// Tokens carry a keyed tag, and the daemon's key is its own.
-fn without_tags(bytes: &[u8]) -> Vec<u8> {
-    let mut out = bytes.to_vec();
-    let mark = b"FBY_TICKET_";
-    for at in 0..bytes.len().saturating_sub(mark.len() + 15) {
-        if bytes[at..].starts_with(mark) {
-            out[at + mark.len()..at + mark.len() + 15].fill(b'#');
-        }
-    }
-    out
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use forebay_client::blocking::{self, FilterReader, FilterWriter};
 use forebay_client::{ConnectOptions, Connection, Event, Finding, OpenOptions, Report};
 use forebay_scan::{Collected, RuleSet, Scratch, StreamFilter, TokenKey};
+use forebay_tests::answers::{Got, without_tags};
 use forebay_tests::daemon::{HOUSE_PII, TestDaemon, rules};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -99,21 +100,6 @@ fn outcome(bytes: &[u8], findings: &[Finding], report: Option<&Report>) -> anyho
     })
 }
 
-/// The letters of a token depend on the key, which is the daemon's own secret: `FBY_KIND_` and 15 letters.
-fn without_tags(bytes: &[u8]) -> Vec<u8> {
-    let mut out = bytes.to_vec();
-    let mut at = 0;
-    while let Some(i) = bytes[at..].windows(4).position(|w| w == b"FBY_") {
-        let kind = at + i + 4;
-        let length = bytes[kind..].iter().take_while(|b| b.is_ascii_uppercase() || b.is_ascii_digit()).count();
-        at = kind + length;
-        if bytes.get(at) == Some(&b'_') && bytes.len() >= at + 16 {
-            out[at + 1..at + 16].fill(b'#');
-        }
-    }
-    out
-}
-
 #[test]
 fn blocking_write_and_read_give_what_the_engine_gives() -> anyhow::Result<()> {
     let daemon = TestDaemon::start()?;
@@ -160,23 +146,6 @@ fn a_push_gives_at_once_what_may_pass_and_says_what_is_held() -> anyhow::Result<
     assert_eq!(without_tags(&got.bytes), without_tags(&out.bytes));
     assert!(summary.report.is_some() && summary.unscanned.is_none());
     Ok(())
-}
-
-#[derive(Default)]
-struct Got {
-    bytes: Vec<u8>,
-    findings: Vec<Finding>,
-}
-
-impl blocking::Sink for Got {
-    fn released(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        self.bytes.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn finding(&mut self, finding: Finding) {
-        self.findings.push(finding);
-    }
 }
 
 /// The differential: random frame sizes, two streams of different profiles interleaved on one connection.

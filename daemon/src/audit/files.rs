@@ -5,14 +5,14 @@
 //! name of its own, and a new chain begins, which a check tells for as long as there are older files.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::AuditConfig;
 use super::line::Head;
-use super::read::{CURRENT, Chain, MAX_LINE, number_of, put_aside};
+use super::read::{CURRENT, Chain, next_line, number_of, put_aside};
 
 /// What was there at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +127,8 @@ impl Files {
     pub(super) fn rotate(&mut self) -> io::Result<String> {
         self.file.sync_data()?;
         // Behind those that are there, whatever a new chain begins with: no file is written over, and the oldest go first.
-        let last = put_aside(&self.dir)?.last().and_then(|path| number_of(path)).unwrap_or(0);
+        let mut old = put_aside(&self.dir)?;
+        let last = old.last().and_then(|path| number_of(path)).unwrap_or(0);
         let name = format!("audit-{:012}.jsonl", self.first.max(last + 1));
         let path = self.dir.join(CURRENT);
         fs::rename(&path, self.dir.join(&name))?;
@@ -143,7 +144,7 @@ impl Files {
         self.first = self.head.seq;
         // The names are on the disk too. Not every file system can do that; the next start copes with either order.
         let _ = File::open(&self.dir).and_then(|d| d.sync_all());
-        let old = put_aside(&self.dir)?;
+        old.push(self.dir.join(&name));
         let over = old.len().saturating_sub(self.keep as usize);
         for path in &old[..over] {
             fs::remove_file(path)?;
@@ -191,12 +192,6 @@ impl State {
             }
         }
     }
-}
-
-/// Reads a line, or as much of it as a line may have, and says how much.
-fn next_line(input: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<u64> {
-    bytes.clear();
-    Ok(input.take(MAX_LINE).read_until(b'\n', bytes)? as u64)
 }
 
 fn first_number(path: &Path) -> io::Result<Option<u64>> {

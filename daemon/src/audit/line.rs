@@ -176,6 +176,6 @@ pub(super) fn put_record(out: &mut Vec<u8>, head: &mut Head, record: &Record) {
 }
 
 /// Bytes in hexadecimal.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

@@ -32,6 +32,7 @@ use serde::Deserialize;
 
 use crate::profiles::ServedProfile;
 use key::AuditKey;
+pub(crate) use line::hex;
 pub(crate) use record::{End, Pen, StreamLog, Who};
 use record::{Record, What};
 

@@ -16,7 +16,7 @@ use super::line::{Head, NOTHING_BEFORE, hex};
 pub(super) const CURRENT: &str = "audit.jsonl";
 
 /// Longest line, in bytes. Ours have at most 10 KiB (a reload's error); a longer one is no line.
-pub(super) const MAX_LINE: u64 = 64 << 10;
+pub const MAX_LINE: u64 = 64 << 10;
 
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -130,6 +130,12 @@ pub fn check(dir: &Path, expect: Option<&str>) -> Result<Summary, CheckError> {
     }
 }
 
+/// Reads a line, or as much of it as a line may have, and says how much.
+pub(super) fn next_line(input: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<u64> {
+    bytes.clear();
+    Ok(input.take(MAX_LINE).read_until(b'\n', bytes)? as u64)
+}
+
 fn check_files(all: &[PathBuf], expect: Option<&str>) -> Result<Summary, CheckError> {
     let unreadable = |path: &Path| {
         let path = path.to_owned();
@@ -146,16 +152,15 @@ fn check_files(all: &[PathBuf], expect: Option<&str>) -> Result<Summary, CheckEr
         let mut number = 0;
         let mut bytes = Vec::new();
         loop {
-            bytes.clear();
-            let n = input.by_ref().take(MAX_LINE).read_until(b'\n', &mut bytes).map_err(unreadable(path))?;
+            let n = next_line(&mut input, &mut bytes).map_err(unreadable(path))?;
             if n == 0 {
                 break;
             }
             number += 1;
             let fault = |what: String| Fault { file: path.clone(), line: number, what };
             let Some(line) = bytes.strip_suffix(b"\n") else {
-                if i + 1 == all.len() && (n as u64) < MAX_LINE {
-                    summary.torn_bytes = n as u64;
+                if i + 1 == all.len() && n < MAX_LINE {
+                    summary.torn_bytes = n;
                     break;
                 }
                 return Err(fault("it does not end with a line feed; the file was cut".to_owned()).into());

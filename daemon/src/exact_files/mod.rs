@@ -11,7 +11,6 @@
 mod env;
 mod json;
 
-use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -292,11 +291,9 @@ fn path_of(source: &ExactSource, base: &Path) -> Result<PathBuf, String> {
 fn read_bounded(path: &Path, warnings: &mut Vec<String>) -> Result<Vec<u8>, String> {
     let shown = path.display();
     let cannot = |e: std::io::Error| format!("{shown} cannot be read: {e}; mend the path or its permissions");
-    // Looked at before it is opened: to open a pipe would wait for its writer.
-    if !fs::metadata(path).map_err(cannot)?.is_file() {
+    let Some(file) = crate::load::open_regular(path).map_err(cannot)? else {
         return Err(format!("{shown} is not a regular file; write the values to one"));
-    }
-    let file = File::open(path).map_err(cannot)?;
+    };
     let mode = file.metadata().map_err(cannot)?.permissions().mode();
     if mode & 0o006 != 0 {
         let does = if mode & 0o002 != 0 { "change" } else { "read" };

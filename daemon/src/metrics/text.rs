@@ -188,7 +188,7 @@ fn rules(shared: &Shared, out: &mut Out<'_>) -> fmt::Result {
     }
     let help = "The fingerprint of all rules in force, in its label; always 1.";
     let mut info = out.of("forebay_rules_info", help, MetricType::Gauge)?;
-    let fingerprint: String = profiles.fingerprint()[..8].iter().map(|b| format!("{b:02x}")).collect();
+    let fingerprint = crate::audit::hex(&profiles.fingerprint()[..8]);
     info.encode_family(&[("fingerprint", fingerprint.as_str())])?.encode_gauge(&1u32)
 }
 

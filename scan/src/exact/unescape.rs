@@ -11,6 +11,8 @@
 //! This is *not* a JSON parser: it knows no quotes, and reads any text as if it were inside a string. Memory is a few
 //! words a layer, whatever the text is.
 
+use crate::json;
+
 /// A byte as it is, or a decoded character.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
@@ -68,15 +70,7 @@ const LAST: u32 = 0x10_ffff;
 
 /// What a character of a simple escape stands for. `\'` is no JSON, but JavaScript and Python write it.
 pub(super) fn simple(c: u8) -> Option<u8> {
-    Some(match c {
-        b'"' | b'\\' | b'/' | b'\'' => c,
-        b'b' => 8,
-        b'f' => 12,
-        b'n' => b'\n',
-        b'r' => b'\r',
-        b't' => b'\t',
-        _ => return None,
-    })
+    if c == b'\'' { Some(c) } else { json::simple(c) }
 }
 
 pub(super) fn hex_digit(c: u8) -> Option<u8> {

@@ -54,15 +54,10 @@ impl Escape {
 
     pub(super) fn next(self, byte: u8) -> Step {
         let Some((count, unit)) = self.digits else {
-            return match byte {
-                b'u' => Step::Open(Escape { digits: Some((0, 0)), ..self }),
-                b'"' | b'\\' | b'/' => self.alone(char::from(byte)),
-                b'b' => self.alone('\u{8}'),
-                b'f' => self.alone('\u{c}'),
-                b'n' => self.alone('\n'),
-                b'r' => self.alone('\r'),
-                b't' => self.alone('\t'),
-                _ => Step::Broken,
+            return match (byte, simple(byte)) {
+                (b'u', _) => Step::Open(Escape { digits: Some((0, 0)), ..self }),
+                (_, Some(means)) => self.alone(char::from(means)),
+                (_, None) => Step::Broken,
             };
         };
         let Some(digit) = char::from(byte).to_digit(16) else { return Step::Broken };
@@ -88,4 +83,17 @@ impl Escape {
     fn alone(self, character: char) -> Step {
         Step::Whole { alone: self.half, is: Is::One { start: self.start, character } }
     }
+}
+
+/// What the character of an escape without digits stands for.
+pub(crate) fn simple(c: u8) -> Option<u8> {
+    Some(match c {
+        b'"' | b'\\' | b'/' => c,
+        b'b' => 8,
+        b'f' => 12,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        _ => return None,
+    })
 }

@@ -17,6 +17,9 @@ mod escape;
 mod number;
 mod tokenizer;
 
+pub(crate) use escape::simple;
+pub(crate) use number::Number;
+
 pub use tokenizer::{Events, MAX_DEPTH, Token, Tokenizer};
 
 /// Why bytes are no JSON, and the offset of the first one that cannot be.

@@ -2,7 +2,7 @@
 
 /// What was read of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Number {
+pub(crate) enum Number {
     Minus,
     /// A zero in front: no digit may follow.
     Zero,
@@ -17,7 +17,7 @@ pub(super) enum Number {
 
 impl Number {
     /// The state behind its first byte.
-    pub(super) fn begin(byte: u8) -> Option<Number> {
+    pub(crate) fn begin(byte: u8) -> Option<Number> {
         match byte {
             b'-' => Some(Number::Minus),
             b'0' => Some(Number::Zero),
@@ -27,7 +27,7 @@ impl Number {
     }
 
     /// The state behind one more byte, if it belongs to the number.
-    pub(super) fn next(self, byte: u8) -> Option<Number> {
+    pub(crate) fn next(self, byte: u8) -> Option<Number> {
         use Number::*;
         match (self, byte) {
             (Minus, b'0') => Some(Zero),
@@ -42,7 +42,7 @@ impl Number {
     }
 
     /// Whether it may end here.
-    pub(super) fn is_whole(self) -> bool {
+    pub(crate) fn is_whole(self) -> bool {
         matches!(self, Number::Zero | Number::Whole | Number::Fraction | Number::PowerDigits)
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! Memory is one word a nesting level, at most [`MAX_DEPTH`]; deeper levels are counted, and their kinds not checked.
 
+use crate::json::Number;
 use crate::trackers::block::{BLOCK, Block, Lanes, is};
 
 /// Nesting levels whose kind and place are kept. Real documents stay under 100; `[[[[…` is the attack.
@@ -68,38 +69,6 @@ enum Expect {
     Dead,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Number {
-    Minus,
-    Zero,
-    Int,
-    Dot,
-    Frac,
-    Exp,
-    ExpSign,
-    ExpDigits,
-}
-
-impl Number {
-    fn whole(self) -> bool {
-        matches!(self, Number::Zero | Number::Int | Number::Frac | Number::ExpDigits)
-    }
-
-    fn next(self, b: u8) -> Option<Number> {
-        use Number::*;
-        Some(match (self, b) {
-            (Minus, b'0') => Zero,
-            (Minus, b'1'..=b'9') | (Int, b'0'..=b'9') => Int,
-            (Zero | Int, b'.') => Dot,
-            (Dot | Frac, b'0'..=b'9') => Frac,
-            (Zero | Int | Frac, b'e' | b'E') => Exp,
-            (Exp, b'+' | b'-') => ExpSign,
-            (Exp | ExpSign | ExpDigits, b'0'..=b'9') => ExpDigits,
-            _ => return None,
-        })
-    }
-}
-
 /// The tracker's state.
 #[derive(Debug)]
 pub(super) struct Json {
@@ -149,7 +118,7 @@ impl Json {
                     i = self.string(offset(i), bytes, i, stops, key);
                     continue;
                 }
-                Expect::Number(Number::Int | Number::Frac | Number::ExpDigits) => {
+                Expect::Number(Number::Whole | Number::Fraction | Number::PowerDigits) => {
                     i += bytes[i..].iter().take_while(|b| b.is_ascii_digit()).count();
                     if bytes.get(i) == Some(&b',') {
                         self.expect = self.after_value();
@@ -229,7 +198,7 @@ impl Json {
         match self.expect {
             Expect::Dead => JsonState::Invalid,
             Expect::Done => JsonState::Complete,
-            Expect::Number(n) if n.whole() && self.stack.is_empty() => JsonState::Complete,
+            Expect::Number(n) if n.is_whole() && self.stack.is_empty() => JsonState::Complete,
             Expect::Value if self.values > 0 && self.stack.is_empty() => JsonState::Complete,
             _ => JsonState::Incomplete,
         }
@@ -252,7 +221,7 @@ impl Json {
             Expect::Str { .. } => out.push(("open-json-string", self.token_at)),
             Expect::Escape { .. } | Expect::Hex { .. } => out.push(("open-json-escape", self.token_at)),
             Expect::Literal { .. } => out.push(("open-json-word", self.token_at)),
-            Expect::Number(n) if !n.whole() => out.push(("open-json-number", self.token_at)),
+            Expect::Number(n) if !n.is_whole() => out.push(("open-json-number", self.token_at)),
             _ => {}
         }
     }
@@ -291,7 +260,7 @@ impl Json {
             }
             Number(n) => match n.next(b) {
                 Some(n) => Number(n),
-                None if n.whole() => {
+                None if n.is_whole() => {
                     self.expect = self.after_value();
                     return self.between(at, b);
                 }
@@ -338,13 +307,10 @@ impl Json {
         self.token_at = at;
         match b {
             b'"' => Expect::Str { key: false },
-            b'-' => Expect::Number(Number::Minus),
-            b'0' => Expect::Number(Number::Zero),
-            b'1'..=b'9' => Expect::Number(Number::Int),
             b't' => Expect::Literal { word: 0, seen: 1 },
             b'f' => Expect::Literal { word: 1, seen: 1 },
             b'n' => Expect::Literal { word: 2, seen: 1 },
-            _ => Expect::Dead,
+            _ => Number::begin(b).map_or(Expect::Dead, Expect::Number),
         }
     }
 
